@@ -24,9 +24,10 @@ FLAGS = (
 class Target:
     """One reader.
 
-    protocol: whose generated code it reads for; `handles`: it is looked at itself. readers: the daemon's sources, of
-    runtime/.
-    small: what these have room for, so that their ends are met with inputs of a few hundred bytes.
+    protocol: the protocol whose generated code is used.
+    handles: whether that code is fuzzed itself.
+    readers: the daemon's sources, in runtime/.
+    small: limits so small that inputs of a few hundred bytes reach them.
     """
 
     name: str
@@ -60,20 +61,21 @@ TARGETS = {
 
 
 def target_of(name: str) -> Target:
-    """Raises ParsersError."""
+    """Returns the target of a name. Raises ParsersError."""
     if name not in TARGETS:
         raise ParsersError(f"there is no reader {name!r}; there are {' and '.join(TARGETS)}")
     return TARGETS[name]
 
 
 def folder(target: Target) -> Path:
-    """Where a target is built, and what a run leaves behind."""
+    """The folder of a target, and of the files that a run leaves."""
     return BUILD / "readers" / target.name
 
 
 def build(target: Target, into: Path, runtime: Path = REPOSITORY / "runtime") -> Path:
-    """The path of the target, compiled where what it is made of has changed since. runtime: a copy, for tests. Raises
-    ParsersError.
+    """Returns the path of the target, compiled again if its sources have changed.
+
+    runtime: its folder; tests name a copy. Raises ParsersError.
     """
     generated = GENERATED / target.protocol
     if not (generated / f"{target.protocol}_user.c").is_file():
@@ -91,7 +93,7 @@ def build(target: Target, into: Path, runtime: Path = REPOSITORY / "runtime") ->
     path = into / f"{target.name}-reader"
     with stamped(into, made_of) as is_current:
         if not is_current or not path.is_file():
-            # The compiled programs, which no reader looks at.
+            # No reader uses the compiled programs, so they are empty.
             skeleton = (
                 f"static inline const void *{target.protocol}_bpf__elf_bytes(size_t *size)\n"
                 "{\n\t*size = 0;\n\treturn size;\n}\n"

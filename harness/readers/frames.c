@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Made-up samples and frames, received as the daemon receives them: by the ring buffer of what is
- * put off, and by an AF_XDP socket, each opened and used by its header alone. The kernel's side is
- * here: a ring buffer that hands over samples, a socket whose rings are a file, and a packet socket
- * that looks at what is sent.
+ * Receives made-up samples and frames as the daemon does: by the ring buffer of packets that were
+ * put off, and by an AF_XDP socket. It opens and uses each only through its header. The kernel's
+ * side is here: a ring buffer that hands over samples, a socket whose rings are a file, and a
+ * packet socket that checks what is sent.
  *
- * An input is pieces: a byte (bit 0: by AF_XDP where the frame is one that XDP would hand over; bit
- * 1: all are kept and restored first; bit 2: it has not been through XDP's sections, so that what
- * it says they have handed over is made up), two bytes of its size, and its bytes. Then what must
- * hold of each datagram, and of what is answered by the protocol's handler, over tables that this
+ * An input consists of pieces: a byte of flags, two bytes of the piece's size, and its bytes. Bit
+ * 0: the piece arrives by AF_XDP, if it is a frame that XDP would hand over. Bit 1: all datagrams
+ * are kept and restored first. Bit 2: the frame skips XDP's sections, so that its handed-over
+ * fields are made up.
+ *
+ * Each datagram is checked. So is each answer of the protocol's handler, over tables that this
  * input's packets have made.
  */
 #include <string.h>
@@ -65,8 +67,7 @@ int ring_buffer__consume(struct ring_buffer *ring)
 {
 	while (samples_taken < sample_count) {
 		const size_t size = sample_sizes[samples_taken];
-		/* A block of its own, aligned as the kernel's are: a byte read beyond it is seen.
-		 */
+		/* An allocation of its own, aligned as the kernel's: ASan sees a read beyond it. */
 		unsigned char *sample = malloc(size);
 		int taken;
 
@@ -152,7 +153,8 @@ static __u32 *index_of(unsigned char *ring, size_t at)
 	return (__u32 *)(ring + at);
 }
 
-/* A vacant chunk, which the daemon has said may be written to; each once until it is given back. */
+/* Writes a frame into a chunk that the daemon has given to the kernel; a chunk is used once until
+ * it is given again. */
 static void deliver(const uint8_t *frame, size_t size)
 {
 	const __u32 next = *index_of(vacant, CONSUMER_AT),
@@ -164,7 +166,7 @@ static void deliver(const uint8_t *frame, size_t size)
 	      "some chunks are with the kernel, and none twice");
 	check(chunk % area.chunk_size == 0 && chunk < area.len, "what is vacant is a chunk");
 	*index_of(vacant, CONSUMER_AT) = next + 1;
-	/* Before a frame, the kernel keeps some bytes. */
+	/* The kernel reserves some bytes before a frame. */
 	memcpy((unsigned char *)(unsigned long)area.addr + chunk + 256, frame, size);
 	((struct xdp_desc *)(rx + ENTRIES_AT))[producer & (entry_count - 1)] =
 		(struct xdp_desc){ .addr = chunk + 256, .len = (__u32)size };
@@ -173,7 +175,7 @@ static void deliver(const uint8_t *frame, size_t size)
 
 /* --- What is answered ------------------------------------------------------------------------- */
 
-/* Of each answer that is to be sent: what came. */
+/* The request of an answer that is to be sent. */
 struct asked {
 	unsigned char bytes[FRAME_BYTES_MAX];
 	size_t size;
@@ -189,7 +191,7 @@ static __u16 half(const unsigned char *bytes)
 	return (__u16)(bytes[0] << 8 | bytes[1]);
 }
 
-/* One's complement, as RFC 1071 says it, a half word at a time. */
+/* The one's complement sum of RFC 1071, a half word at a time. */
 static __u32 add(__u32 sum, const unsigned char *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i += 2) {
@@ -277,8 +279,8 @@ static const struct stepwise_tables tables = { .memory = memory,
 					       .read_cell = read_cell,
 					       .cell = cell };
 
-/* As new, so that an input means the same each time: what is in them is what this input's packets
- * have done. */
+/* Clears the tables, so that an input always has the same effect: only this input's packets have
+ * filled them. */
 static void clear_tables(void)
 {
 	for (__u32 i = 0; i < stepwise_protocol.table_count; i++) {
@@ -303,8 +305,8 @@ static bool is_message(size_t size)
 	       size - stepwise_protocol.wire_size <= stepwise_protocol.tail_max;
 }
 
-/* A hook over a payload, in a block that is as long as a message may be, and no longer. *size: of
- * what came, and of what is left there. */
+/* Runs a hook on a payload, in a block just as long as a message may be. *size: the payload's
+ * bytes, before and after. */
 static enum stepwise_verdict run_hook(hook *run, const struct stepwise_environment *environment,
 				      unsigned char *payload, size_t *size)
 {
@@ -323,15 +325,15 @@ static enum stepwise_verdict run_hook(hook *run, const struct stepwise_environme
 static const struct stepwise_environment environment = { .now_ns = 1ull << 40,
 							 .random = 0x9e3779b97f4a7c15 };
 
-/* What TC does with an answer. */
+/* Does what TC does with an answer. */
 static void complete(unsigned char *payload, size_t size)
 {
 	if (stepwise_protocol.run_tc)
 		run_hook(stepwise_protocol.run_tc, &environment, payload, &size);
 }
 
-/* What XDP does first with one that it forwards; false where it does not. The frame is as long as
- * before. */
+/* Does what XDP does with a packet that it forwards; returns false if it does not forward it. The
+ * frame keeps its length. */
 static bool forward(unsigned char *frame)
 {
 	const size_t payload_at = (half(frame + 12) == 0x0800 ? 34 : 54) + UDP_SIZE,
@@ -396,7 +398,8 @@ static void serve(struct endpoint *endpoint, const unsigned char *const *wholes,
 
 /* --- libFuzzer's ------------------------------------------------------------------------------ */
 
-/* What the ring's samples are to be, by a reading of its own; where the frame is. */
+/* Reads a sample of the ring in its own way; returns the frame in it, or NULL if the sample is
+ * invalid. */
 static unsigned char *plain_frame(unsigned char *sample, size_t size, size_t *frame_size)
 {
 	struct stepwise_ring_frame head;
@@ -421,7 +424,7 @@ static unsigned char *plain_frame(unsigned char *sample, size_t size, size_t *fr
 		       NULL;
 }
 
-/* A copy of a piece, which XDP's sections may change. */
+/* Copies a piece, because XDP's sections may change it. */
 static unsigned char *copied(size_t number, const uint8_t *sample, size_t size)
 {
 	static unsigned char copies[PIECES_MAX][UINT16_MAX];
@@ -477,8 +480,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Three changes of four are followed by samples that say their interface and size, and lengths that
- * fit. */
+/* After three of four changes, gives samples their interface and size, and most of them lengths
+ * that fit. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
 	size = LLVMFuzzerMutate(data, size, size_max);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a target says of an input that has a fault, in the words that harness/parsers/run.py looks
- * for. */
+/* Reports a fault that an input has, in the words that harness/parsers/run.py looks for. */
 #ifndef READERS_HOLDS_H
 #define READERS_HOLDS_H
 

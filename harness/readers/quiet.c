@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Messages are made, so that what they are made of is read, and then forgotten. */
+/* Formats log messages, so that their arguments are read, and discards them. */
 #include <stdarg.h>
 #include <stdio.h>
 

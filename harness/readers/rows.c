@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A made-up file of rows, read into cells of the store (generated/kv). What is taken is what a
- * plain reader takes, and what is in the cells is what that finds in the file.
+ * Reads a made-up file of rows into cells of the store (generated/kv). The file must be accepted
+ * if, and only if, a plain reader accepts it. The cells must hold what that reader finds in the
+ * file.
  */
 #include <string.h>
 
@@ -14,8 +15,7 @@
 
 #define ROW_BYTES_MAX 65536
 
-/* A whole file, as the format's description says; false where it is none. Numbers are read where
- * they stand. */
+/* A whole file, by the description of the format. Its parts are read in place. */
 struct plain {
 	struct stepwise_rows_head head;
 	const unsigned char *fields;
@@ -57,7 +57,7 @@ static bool fields_are_right(const struct plain *plain)
 	return true;
 }
 
-/* Bit by bit, and nothing of runtime/base/crc32c.c. */
+/* Computes the checksum bit by bit, independent of runtime/base/crc32c.c. */
 static __u32 plain_sum(const unsigned char *bytes, size_t size)
 {
 	__u32 remainder = ~0u;
@@ -95,7 +95,7 @@ static bool plain_read(const unsigned char *data, size_t size, struct plain *pla
 	return sum == plain_sum(data, size - sizeof(sum));
 }
 
-/* What is missing of a number are its upper bytes; nothing but the fields is written. */
+/* Checks a cell: a short number lacks its upper bytes, and nothing but the fields is written. */
 static void check_cell(const struct plain *plain, __u64 number, const unsigned char *cell)
 {
 	const unsigned char *row = plain->rows + number * plain->head.row_size;
@@ -145,8 +145,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Three changes of four are followed by what would hardly ever come upon by itself: a head that
- * fits, and a right checksum. */
+/* After three of four changes, corrects the head and the checksum, which random changes would
+ * hardly ever get right. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
 	struct stepwise_rows_head head;

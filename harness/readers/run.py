@@ -1,4 +1,4 @@
-"""Runs the readers' targets: what harness.parsers.run does for frames, with a folder for the files of an input."""
+"""Runs the readers' targets as harness.parsers.run does, with a folder for the files of an input."""
 
 from __future__ import annotations
 
@@ -17,31 +17,34 @@ from harness.readers.seeds import seeds
 KEPT = REPOSITORY / "tests" / "regressions" / "readers"
 SUFFIX = ".input"
 BYTES_MAX = 2048
-MEMORY = Path("/dev/shm")  # a disk would be written to for each input
+MEMORY = Path("/dev/shm")  # each input writes files, which is slow on a disk
 
 
 def kept(target: Target) -> list[Path]:
-    """The inputs in tests/regressions/readers: a corpus, and what once was a fault."""
+    """The inputs in tests/regressions/readers: a corpus, and inputs that once showed a fault."""
     return sorted((KEPT / target.name).glob(f"*{SUFFIX}"))
 
 
 def fuzz(
     program: Path, target: Target, inputs: int, seed: int, save_in: Path, report: Callable[[int], None] = lambda _: None
 ) -> Found:
-    """So many inputs, from the seeds and those that are kept; ends at the first fault. See harness.parsers.run."""
+    """Runs so many inputs, starting from the seeds and the kept ones; stops at the first fault.
+
+    See harness.parsers.run.
+    """
     starts = [*seeds(target), *(path.read_bytes() for path in kept(target))]
     with _with_folder():
         return run.fuzz(program, starts, inputs, seed, save_in, report, bytes_max=BYTES_MAX, suffix=SUFFIX)
 
 
 def replay(program: Path, inputs: list[Path]) -> str | None:
-    """Each of the inputs once: None, or what the target says of the first that has a fault."""
+    """Runs each of the inputs once; returns None, or the target's output about the first fault."""
     with _with_folder():
         return run.replay(program, inputs)
 
 
 def keep(program: Path, target: Target) -> list[Path]:
-    """Makes the corpus of the last run, and what was kept, the kept one: as few as reach the same. Faults stay."""
+    """Merges the corpus of the last run with the kept one; returns the kept inputs. See harness.parsers.run."""
     with _with_folder():
         return run.keep(target.name, program, KEPT, bytes_max=BYTES_MAX, suffix=SUFFIX)
 

@@ -1,4 +1,4 @@
-"""What fuzzing of a reader starts from, beside the kept inputs."""
+"""Inputs that fuzzing of a reader starts from, besides the kept ones."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ COLUMNS = (
 )
 
 
-IFINDEX = 7  # of frames.c
+IFINDEX = 7  # as in frames.c
 
 
 def seeds(target: Target) -> list[bytes]:
-    """Whole files of rows, and frames that are right or wrong. Of segments there are none: what follows a change makes
-    them.
+    """Returns whole files of rows, and frames that are right or wrong.
+
+    Segments need no seeds, because the target's mutator makes right ones.
     """
     match target.name:
         case "rows":
@@ -38,6 +39,6 @@ def _rows(count: int, columns: tuple[Column, ...] = COLUMNS) -> bytes:
 
 
 def _sample(frame: bytes, flags: int) -> bytes:
-    """A piece of an input: flags (frames.c), size, and a sample of the ring buffer."""
+    """Makes a piece of an input: flags (frames.c), size, and a sample of the ring buffer."""
     sample = IFINDEX.to_bytes(4, "little") + len(frame).to_bytes(4, "little") + frame
     return bytes([flags]) + len(sample).to_bytes(2, "little") + sample

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A folder of made-up segments of the log (generated/log), read as the commands and the daemon read
- * it. Files are an input's pieces: a byte (bit 0: a number is left out before it), two bytes of its
- * size, and its bytes.
+ * Reads a folder of made-up segments of the log (generated/log) as the commands and the daemon do.
+ * An input consists of pieces, one for each file: a byte of flags (bit 0: a number is left out
+ * before the file), two bytes of the file's size, and its bytes.
  *
- * What must hold: entries are handed over in order, each of its lane and epoch, and counted; what
- * the last segment alone says is what all of them say; and what is not corrupt can be opened to
- * write to, which cuts and copies the last one, and then is whole, with the same entries.
+ * Entries must be handed over in order, each of its lane and epoch, and be counted. The last
+ * segment alone must say the same as all of them. A folder that is not corrupt must open for
+ * writing, which cuts and copies the last segment. It must then be whole, with the same entries.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #define STRIDE (LOG_ENTRY_SIZE + 4)
 #define LANES LOG_CAPACITY_HEAD
 
-static const char *folder; /* one that the command has made, and removes */
+static const char *folder; /* made and removed by the command */
 
 /* --- An input's files ------------------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ static size_t split(const uint8_t *data, size_t size, struct piece pieces[FILES_
 	return count;
 }
 
-/* The files of the input before, by their numbers; -1 where there is none. */
+/* The files of the last input, by their numbers; -1 if there is none. */
 static int files[2 * FILES_MAX + 1];
 
 static void forget_files(int folder_fd)
@@ -102,7 +102,7 @@ static void write_file(int folder_fd, __u64 number, const uint8_t *bytes, size_t
 		abort();
 }
 
-/* They are written over, since to make a file takes longer than to read it. */
+/* Overwrites the files, since to make a file takes longer than to read it. */
 static void write_files(int folder_fd, const uint8_t *data, const struct piece *pieces,
 			size_t count)
 {
@@ -129,7 +129,7 @@ struct visited {
 	__u64 segment;
 	__u64 epoch;
 	__u64 numbers[LANES];
-	__u32 sum; /* of all of them, in their order */
+	__u32 sum; /* checksum of all entries, in order */
 	const struct segments_reading *reading;
 	struct recovery *recovery;
 };
@@ -139,7 +139,8 @@ static int visit(void *context, const unsigned char *entries, size_t count)
 	struct visited *visited = context;
 
 	check(count > 0, "what is handed over is some entries");
-	/* A header whose word is not what the entries before it say is corrupt, and believed. */
+	/* A header that contradicts the entries before it is corrupt, but the reader goes on from
+	 * it. */
 	if (visited->segment != visited->reading->header.number && visited->reading->corrupt)
 		memcpy(visited->numbers, visited->reading->header.before, sizeof(visited->numbers));
 	visited->segment = visited->reading->header.number;
@@ -160,7 +161,7 @@ static int visit(void *context, const unsigned char *entries, size_t count)
 	return visited->recovery ? recovery_take(visited->recovery, entries, count) : 0;
 }
 
-/* False where the files are of other entries. */
+/* Reads all files; returns false if they are of other entries. */
 static bool read_all(int folder_fd, bool recovers, struct visited *visited,
 		     struct segments_reading *reading)
 {
@@ -209,7 +210,8 @@ static void check_last(int folder_fd, const struct segments_reading *all)
 	segments_reading_free(&last);
 }
 
-/* The daemon's: cut, copied, and as it was but for what was cut. */
+/* Opens the folder as the daemon does: the last segment is cut and copied, and the rest stays the
+ * same. */
 static void check_opened(int folder_fd, const struct visited *before,
 			 const struct segments_reading *reading)
 {
@@ -248,7 +250,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		      "what is corrupt is said");
 		if (visited.recovery)
 			check_rows(&visited);
-		/* What takes longer than all the rest, seldom. */
+		/* These take longer than all the rest, so they run seldom. */
 		if (draw % 4 == 1)
 			check_last(folder_fd, &reading);
 		if (draw % 16 == 0) {
@@ -275,7 +277,7 @@ static void set_checks(uint8_t *data, const struct piece *piece)
 		segment_check_set(seed, bytes + at, LOG_ENTRY_SIZE);
 }
 
-/* A header and entries that follow those of the files before. */
+/* Writes a header and entries that follow those of the files before. */
 static void set_places(uint8_t *data, const struct piece *piece, __u64 *epoch, __u64 numbers[LANES])
 {
 	uint8_t *bytes = data + piece->at;
@@ -295,7 +297,7 @@ static void set_places(uint8_t *data, const struct piece *piece, __u64 *epoch, _
 	}
 }
 
-/* Another epoch begins with half of the files, at random. */
+/* Makes the files right; some of them, at random, start a new epoch. */
 static void make_right(uint8_t *data, const struct piece *pieces, size_t count, unsigned int seed)
 {
 	__u64 epoch = 1, numbers[LANES] = {};
@@ -323,8 +325,8 @@ static size_t add_file(uint8_t *data, size_t size, size_t size_max, unsigned int
 	return size + PIECE_SIZE + wanted;
 }
 
-/* What changes come upon seldom: more files, right checksums, and places that follow one another,
- * but for a byte. */
+/* Makes inputs that random changes seldom make: more files, right checksums, and places in
+ * sequence, some with a bit changed. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
 	struct piece pieces[FILES_MAX];
