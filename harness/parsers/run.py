@@ -20,6 +20,7 @@ KEPT = REPOSITORY / "tests" / "regressions" / "parsers"
 SUFFIX = ".frame"
 FRAME_BYTES_MAX = 1514  # Ethernet's longest frame
 INPUT_SECONDS_MAX = 10  # far longer than one input takes on a loaded machine
+ALLOCATION_MB_MAX = 2048  # of one allocation
 SHORT_SECONDS_MAX = 300
 WORDS_MAX = 2000  # the most characters of libFuzzer's output in an error
 # The quarantine of freed memory is small: each run frees all its memory, and reuse from the caches is twice as fast.
@@ -80,6 +81,10 @@ def fuzz(
         f"-max_len={bytes_max}",
         f"-timeout={INPUT_SECONDS_MAX}",
         "-reload=0",
+        # The thread that would watch the memory allocates at times of its own. libFuzzer takes that for a leak and runs
+        # an input once more, so the same seed would make another run.
+        "-rss_limit_mb=0",
+        f"-malloc_limit_mb={ALLOCATION_MB_MAX}",
         "-print_final_stats=1",
         f"-artifact_prefix={crashes}/",
         str(corpus),
