@@ -18,7 +18,10 @@ NO_PROTOCOL_HERE = ("templates", "codegen", "runtime")
 PROTOCOL_WORDS = re.compile(r"\b(locks?|acquire|granted|rejected|exclusive|sharers?)\b", re.IGNORECASE)
 # Primitives of C, of the kernel and of its interfaces, not of a protocol.
 ATOMICITY = re.compile(
-    r"__ATOMIC_ACQUIRE|memory_order_acquire|__(acquire|release)s?\(|\.lock\b|->lock\b|LOCK_(EX|SH|NB)", re.IGNORECASE
+    r"__ATOMIC_ACQUIRE|memory_order_acquire|__(acquire|release)s?\(|\.lock\b|->lock\b|LOCK_(EX|SH|NB)"
+    r"|\bacquire load\b|\bexclusive (access|use)\b|\bspin lock\b|\block on\b"
+    r"|\b(takes?|gets?|queries|same) (the )?(same )?lock\b",
+    re.IGNORECASE,
 )
 # With a bracket, so that this file is not found itself.
 LEFTOVERS = re.compile(r"FIX[M]E|TO[D]O|XX[X]\b|HA[C]K\b")
@@ -120,6 +123,10 @@ def test_no_protocol_in_the_machinery():
 def test_the_search_for_protocol_words_finds_them():
     assert PROTOCOL_WORDS.search("if the Lock is held") and PROTOCOL_WORDS.search("kind == ACQUIRE")
     assert not PROTOCOL_WORDS.search("bpf_spin_lock(&cell->guard)")
+    assert not PROTOCOL_WORDS.search(
+        ATOMICITY.sub("", "Acquire load; it takes the lock, a spin lock, or a lock on a file")
+    )
+    assert PROTOCOL_WORDS.search(ATOMICITY.sub("", "the lock is exclusive, and a sharer waits"))
 
 
 def test_no_machine_and_no_registry_is_named():

@@ -21,7 +21,7 @@ from harness.parsers.seeds import seeds
 from harness.protocols import GENERATED, REPOSITORY, protocols
 
 PROTOCOL = "limiter"  # the smallest: what is wrong in runtime/bpf shows in any
-INPUTS_MAX = 100_000
+INPUTS_MAX = 1_000_000  # a search ends at the first fault, mostly long before
 KEPT_MAX, KEPT_BYTES_MAX = 100, 50_000
 
 

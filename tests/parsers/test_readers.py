@@ -17,7 +17,7 @@ from harness.readers.build import TARGETS, build, folder, target_of
 from harness.readers.run import KEPT, fuzz, kept, replay
 from harness.readers.seeds import seeds
 
-INPUTS_MAX = 40_000
+INPUTS_MAX = 200_000  # a search ends at the first fault, mostly long before
 KEPT_MAX, KEPT_BYTES_MAX = 250, 250_000
 
 
