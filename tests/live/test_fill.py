@@ -50,10 +50,12 @@ def spoiled(filling, index, **fields):
 
 
 def bucket_of(filling, entries):
-    """A bucket with so many entries, so that none of its keys is in a page."""
-    return next(
-        index for index in range(1024) if filling.server.cell("bucket", index)["marks"].count("Dirty") == entries
-    )
+    """A bucket with so many entries, of which none is in a page.
+
+    The other ways are empty: a bucket that spilled is full, and a read brings a spilled key back as a clean entry.
+    """
+    marks = ["Dirty"] * entries + ["Empty"] * (4 - entries)
+    return next(index for index in range(1024) if sorted(filling.server.cell("bucket", index)["marks"]) == marks)
 
 
 def test_a_lost_key_is_found(filling):
