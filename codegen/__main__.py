@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from codegen.standard_output import read_or_left
+from codegen.broken_pipe import read_or_left
 
 if __name__ == "__main__":
     try:

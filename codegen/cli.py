@@ -21,13 +21,13 @@ import os
 import sys
 from pathlib import Path
 
-from codegen import front
+from codegen.compile import load
 from codegen.emit import generate
 from codegen.errors import Errors, SpecErrors
-from codegen.layout import json_schema
-from codegen.older import older_of
-from codegen.older import override as override_of
-from codegen.yaml_source import Source, parse, text_of
+from codegen.layout.older_kernels import older_of
+from codegen.layout.older_kernels import override as override_of
+from codegen.layout.schema import json_schema
+from codegen.layout.source import Source, parse, text_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SPEC = REPOSITORY / "spec"
@@ -99,14 +99,14 @@ def _chosen(name: str | None) -> list[str]:
 
 def files_of(name: str) -> dict[str, str]:
     """Generates the files of the protocol in spec/<name>; the layout must give it the folder's name."""
-    return generate(front.load(SPEC / name, name=name))
+    return generate(load(SPEC / name, name=name))
 
 
 def _files(spec: Path, override: Source | dict | None) -> dict[str, str]:
     """Generates the files of the protocol in any folder; a copy may have another name than its protocol."""
     if not (spec / "layout.yaml").is_file():
         raise UserError(f"{spec} is no protocol: it has no layout.yaml")
-    return generate(front.load(spec, override))
+    return generate(load(spec, override))
 
 
 def _older_override(spec: Path) -> dict:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from codegen import front
+from codegen.compile import load
 from codegen.emit import generate
 from codegen.errors import SpecErrors
 from harness import command, freshness
@@ -72,7 +72,7 @@ def _form(protocol: str, release: str | None) -> Form:
 
 def _generate(protocol: str, form: Form, folder: Path) -> None:
     try:
-        files = generate(front.load(SPEC / protocol, form.laid_over, name=protocol))
+        files = generate(load(SPEC / protocol, form.laid_over, name=protocol))
     except SpecErrors as errors:
         raise BuildError(f"generating the form of {protocol} for older kernels: {errors.errors[0]}") from None
     for name, text in files.items():

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from codegen.standard_output import read_or_left
+from codegen.broken_pipe import read_or_left
 
 CAPABILITY_NUMBERS = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
 IN_SYS_ADMIN = ("CAP_BPF", "CAP_PERFMON")

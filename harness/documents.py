@@ -10,8 +10,8 @@ import pydantic
 import yaml
 
 from codegen.errors import Errors, FileMissing, LayoutInvalid, SpecErrors
-from codegen.ir_types import Span
-from codegen.layout import Source, invalid, parse
+from codegen.ir.types import Span
+from codegen.layout.schema import Source, invalid, parse
 from harness.protocols import REPOSITORY
 
 Document = TypeVar("Document", bound=pydantic.BaseModel)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from codegen.older import has_programs, is_before, older_of, override
+from codegen.layout.older_kernels import has_programs, is_before, older_of, override
 
 SHIPPED, OLDER = "shipped", "older"
 

@@ -7,7 +7,7 @@ import sys
 
 from codegen.cli import files_of
 from codegen.errors import SpecErrors
-from codegen.sany import tools_jar
+from codegen.tla.sany import tools_jar
 from harness.protocols import GENERATED, REPOSITORY
 
 

@@ -14,7 +14,7 @@ import sys
 
 import yaml
 
-from codegen.front import used_folders
+from codegen.layout.folders import used_folders
 from harness import command
 from harness.protocols import SPEC, UnknownProtocol, chosen, daemon, protocols
 from harness.service import ENVIRONMENT, ServiceError, require_built

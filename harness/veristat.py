@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from codegen.versions import version
+from codegen.layout.versions import version
 from harness import command
 from harness.command import counted
 from harness.protocols import REPOSITORY, SPEC, UnknownProtocol, bpf_object, chosen

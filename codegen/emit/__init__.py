@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.c_names import Names
+from codegen.c.names import Names
+from codegen.emit.branch_numbers import Leaves
 from codegen.emit.codecs import codec_context, python_context, tla_context, wire_context
 from codegen.emit.drain import drain_context
 from codegen.emit.header import header_context, steps_context
-from codegen.emit.leaves import Leaves
 from codegen.emit.lines import resumed
 from codegen.emit.programs import Programs
 from codegen.emit.text import banner, render

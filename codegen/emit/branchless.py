@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from codegen.emit.c_values import ATOM, BIT_AND, BIT_OR, PRODUCT, SHIFT, SUM, Place, Text, kind_of_width
+from codegen.emit.branch_numbers import Choice
+from codegen.emit.c_text import ATOM, BIT_AND, BIT_OR, PRODUCT, SHIFT, SUM, Place, Text, kind_of_width
 from codegen.emit.lines import Lines
-from codegen.emit.terms import Choice, interval_of, is_path, type_interval
-from codegen.emit.types import WORD_BITS, c_type, is_scalar, width_bits
+from codegen.emit.types import WORD_BITS, c_type
 from codegen.ir import (
     Arith,
     Bits,
@@ -38,6 +38,8 @@ from codegen.ir import (
     UInt,
     Var,
 )
+from codegen.ir.locations import is_path
+from codegen.ir.measure import interval_of, is_scalar, type_interval, width_bits
 
 SEARCHED_MAX = 16
 """Greatest number of items to search without a branch. Among more items, most reads would be wasted."""

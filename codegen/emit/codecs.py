@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from codegen.c_names import Names, field, python_field, upper
+from codegen.c.names import Names, field, python_field, upper
 from codegen.emit.identity import terms
 from codegen.emit.types import (
     GeneratorError,
@@ -14,7 +14,6 @@ from codegen.emit.types import (
     c_type,
     declared_types,
     handover_place,
-    is_scalar,
     packet_fields,
 )
 from codegen.ir import (
@@ -32,6 +31,7 @@ from codegen.ir import (
     Type,
     UInt,
 )
+from codegen.ir.measure import is_scalar
 
 
 def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:

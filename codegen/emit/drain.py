@@ -6,10 +6,11 @@ import hashlib
 import json
 from typing import Any
 
-from codegen.c_names import Names, field, variable
+from codegen.c.names import Names, field, variable
 from codegen.emit.steps import element_type, is_lined, value_type
-from codegen.emit.types import WireField, bytes_alignment, c_type, is_scalar, width_bits, wire_fields
+from codegen.emit.types import WireField, bytes_alignment, c_type, wire_fields
 from codegen.ir import EPOCH, Bool, Bytes, Drain, Enum, Protocol, Record, Recovery, Section, TableLayout, Type, UInt
+from codegen.ir.measure import is_scalar, width_bits
 
 LOCALS = {"tables", "message", "element", "before", "after", "outcome", "place"}
 

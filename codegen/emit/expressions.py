@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from codegen.c_names import ENVIRONMENT, Names, field, variable
+from codegen.c.names import ENVIRONMENT, Names, field, variable
+from codegen.emit.aggregates import Values
+from codegen.emit.branch_numbers import Choice
 from codegen.emit.branchless import Branchless
-from codegen.emit.c_values import (
+from codegen.emit.c_text import (
     AND,
     ATOM,
     BIT_AND,
@@ -36,9 +38,7 @@ from codegen.emit.c_values import (
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import Lines
 from codegen.emit.loops import Loops
-from codegen.emit.terms import Choice, interval_of, is_path, location, substitute
-from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar
-from codegen.emit.values import Values
+from codegen.emit.types import GeneratorError, Vector, c_type
 from codegen.ir import (
     TERMS,
     Arith,
@@ -78,6 +78,9 @@ from codegen.ir import (
     UInt,
     Var,
 )
+from codegen.ir.locations import is_path, location
+from codegen.ir.measure import interval_of, is_scalar
+from codegen.ir.walk import substitute
 
 
 class Expressions(Values, Loops, Branchless):

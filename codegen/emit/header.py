@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.c_names import Names, field
-from codegen.emit.guarded import Guarded
+from codegen.c.names import Names, field
+from codegen.emit.branch_numbers import Leaves
+from codegen.emit.cell_alignment import ELEMENT_ALIGNMENT, cell_alignment
+from codegen.emit.cell_layout import Guarded
 from codegen.emit.helpers import Helpers
 from codegen.emit.hooks import GUARDED
 from codegen.emit.identity import terms
-from codegen.emit.leaves import Leaves
-from codegen.emit.owned import ELEMENT_ALIGNMENT, cell_alignment
 from codegen.emit.steps import StepWriter, is_lined, value_type
 from codegen.emit.types import (
     Vector,
@@ -18,13 +18,13 @@ from codegen.emit.types import (
     c_type,
     declaration,
     declared_types,
-    is_vector,
     made_types,
     packet_fields,
     unsigned,
     word_fields,
 )
 from codegen.ir import TERMS, Bytes, Enum, Protocol, Record, Table, TailLayout, Type
+from codegen.ir.measure import is_vector
 
 PLAIN = {"alias": "", "tail": "", "attribute": ""}
 """Defaults for a struct: most have no pointer type, no pointer member and no attribute."""

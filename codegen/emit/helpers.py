@@ -7,9 +7,10 @@ cell of a word in registers.
 
 from __future__ import annotations
 
-from codegen.c_names import Names, field, type_label
-from codegen.emit.types import WORD_BITS, GeneratorError, Vector, c_type, is_scalar, is_vector, unsigned
+from codegen.c.names import Names, field, type_label
+from codegen.emit.types import WORD_BITS, GeneratorError, Vector, c_type, unsigned
 from codegen.ir import Record, Set, Type
+from codegen.ir.measure import is_scalar, is_vector
 
 UNROLL_MAX = 32
 """Loops with more iterations are not unrolled."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from codegen.c_names import Names, field, variable
+from codegen.analysis.lookups import found_first
+from codegen.c.names import Names, field, variable
 from codegen.emit.steps import element_type, writes_cell, written_fields
-from codegen.emit.terms import leaves, reads, walk
-from codegen.emit.types import c_type, memory_layout, struct_layout, width_bits
-from codegen.indices import found_first
+from codegen.emit.types import c_type, memory_layout, struct_layout
 from codegen.ir import Field, Pass, Protocol, Record, Section, Step, TableLayout, Var
+from codegen.ir.locations import reads
+from codegen.ir.measure import width_bits
+from codegen.ir.walk import leaves, walk
 
 HIDDEN_BITS_MAX = 32
 GUARDED = ("spin_lock", "res_spin_lock")

@@ -6,9 +6,9 @@ import hashlib
 import json
 from typing import Any
 
-from codegen.emit.guarded import Guarded
+from codegen.emit.branch_numbers import Leaves
+from codegen.emit.cell_layout import Guarded
 from codegen.emit.hooks import GUARDED
-from codegen.emit.leaves import Leaves
 from codegen.emit.types import packet_fields
 from codegen.ir import Protocol
 

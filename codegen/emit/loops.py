@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from codegen.c_names import Names
-from codegen.emit.c_values import ATOM, RELATION, SHIFT, SUM, UNARY, Place, Text, cast, kind_of_width
+from codegen.c.names import Names
+from codegen.emit.c_text import ATOM, RELATION, SHIFT, SUM, UNARY, Place, Text, cast, kind_of_width
 from codegen.emit.helpers import UNROLL_MAX, Helpers
 from codegen.emit.lines import Lines
-from codegen.emit.terms import interval_of, substitute
-from codegen.emit.types import Vector, c_type, is_scalar
+from codegen.emit.types import Vector, c_type
 from codegen.ir import Bits, Bool, Count, Expr, First, Int, Not, Quantifier, Range, SetOf, Type, UInt
+from codegen.ir.measure import interval_of, is_scalar
+from codegen.ir.walk import substitute
 
 
 class Loops:

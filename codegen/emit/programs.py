@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.c_names import Names, field
+from codegen.c.names import Names, field
+from codegen.emit.branch_numbers import Leaves
 from codegen.emit.codecs import tail_macros
 from codegen.emit.hooks import GUARDED, Hooks, hook_fields
 from codegen.emit.identity import layout_id, tells_peers
-from codegen.emit.leaves import Leaves
 from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.restore import restore_context
 from codegen.emit.steps import element_type, is_lined, value_type
-from codegen.emit.terms import leaves
-from codegen.emit.types import bytes_alignment, c_type, handover_place, is_scalar, packet_fields, width_bits
+from codegen.emit.types import bytes_alignment, c_type, handover_place, packet_fields
 from codegen.ir import TERMS, Bytes, Protocol, Section, Table, TableLayout
+from codegen.ir.measure import is_scalar, width_bits
+from codegen.ir.walk import leaves
 
 CLOCK_BITS = 32
 """Greatest width of env.now for which it can be cached with its jiffy: see runtime/bpf/stepwise_clock.h."""

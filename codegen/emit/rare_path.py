@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.c_names import Names, field, variable
+from codegen.c.names import Names, field, variable
 from codegen.emit.steps import element_type
 from codegen.ir import Protocol, Section, Table, TableLayout
 

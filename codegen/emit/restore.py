@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.c_names import Names, field
+from codegen.c.names import Names, field
 from codegen.emit.steps import element_type
 from codegen.ir import Bytes, Enum, HashIndex, Protocol
 

@@ -6,24 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from codegen.c_names import ENVIRONMENT, MESSAGE, Names, field, variable
-from codegen.emit.c_values import Place
+from codegen.c.names import ENVIRONMENT, MESSAGE, Names, field, variable
+from codegen.emit.c_text import Place
 from codegen.emit.expressions import Expressions, index_key
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import line_directive, quoted, wrapped
-from codegen.emit.terms import (
-    Location,
-    interval_of,
-    is_path,
-    leaves,
-    location,
-    overlap,
-    reads,
-    reads_location,
-    target_location,
-    uses,
-    walk,
-)
 from codegen.emit.types import Vector, c_type
 from codegen.ir import (
     TERMS,
@@ -43,6 +30,9 @@ from codegen.ir import (
     Type,
     Var,
 )
+from codegen.ir.locations import Location, is_path, location, overlap, reads, reads_location, target_location
+from codegen.ir.measure import interval_of
+from codegen.ir.walk import leaves, uses, walk
 
 _VERDICTS = {
     "Continue": "stepwise_continue",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, get_args
 
-from codegen.c_names import Names, field, type_label
+from codegen.c.names import Names, field, type_label
 from codegen.ir import (
     Append,
     Array,
@@ -35,42 +35,13 @@ from codegen.ir import (
     Type,
     UInt,
 )
+from codegen.ir.measure import is_scalar, is_vector, width_bits
 
 WORD_BITS = 64
 
 
 class GeneratorError(Exception):
     """An emitter cannot render a part of the IR. It is a bug of a pass, not of the user."""
-
-
-def is_scalar(type_: Type) -> bool:
-    """Whether a value is one C integer, compared with `==`."""
-    return isinstance(type_, (UInt, Bool, Enum, Bits)) or (isinstance(type_, Bytes) and type_.size <= 8)
-
-
-def is_vector(type_: Type) -> bool:
-    return isinstance(type_, (Set, Sequence, Array))
-
-
-def width_bits(type_: Type) -> int:
-    """Returns the number of bits of a packed value."""
-    match type_:
-        case UInt(width):
-            return width
-        case Bool():
-            return 1
-        case Enum(_, members):
-            return max(1, (len(members) - 1).bit_length())
-        case Bytes(size):
-            return 8 * size
-        case Bits(size):
-            return size
-        case Set() | Sequence() | Array():
-            vector = Vector.of(type_)
-            return vector.count_bits + vector.size * width_bits(vector.element)
-        case Record(_, fields):
-            return sum(width_bits(inner) for _, inner in fields)
-    raise GeneratorError(f"a value of {type_} cannot be packed")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from codegen.front import used_folders
+from codegen.layout.folders import used_folders
 from harness.forms import form_for, merged
 from harness.protocols import BUILD, REPOSITORY, RUNTIME_INCLUDE, SPEC
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from codegen.front import used_folders
+from codegen.layout.folders import used_folders
 from harness import documents
 from harness.protocols import protocols as all_protocols
 from harness.tlc import EXIT_VERDICTS, ROOT, TlcError

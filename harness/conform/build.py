@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from codegen import front, ir
+from codegen import ir
+from codegen.layout.folders import used_folders
 from harness.exclusive import alone
 from harness.files import renew
 from harness.forms import merged
@@ -67,7 +68,7 @@ class Sources:
 
     def search_path(self, generated: Path) -> list[Path]:
         """The folders in which TLC finds a build's modules."""
-        return [generated, self.spec, *front.used_folders(self.spec), self.spec.parent / "lib"]
+        return [generated, self.spec, *used_folders(self.spec), self.spec.parent / "lib"]
 
 
 def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[str, Any]:

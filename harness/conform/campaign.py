@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from codegen import c_names
-from codegen.emit.leaves import Branch, Leaves
+from codegen.c import names as c_names
+from codegen.emit.branch_numbers import Branch, Leaves
 from harness.conform import drained
 from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, compile_build, override, write
 from harness.conform.cells import cell_codecs

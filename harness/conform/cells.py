@@ -6,7 +6,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from codegen import c_names, ir
+from codegen import ir
+from codegen.c import names as c_names
 from harness.conform.packing import NotCanonical, Struct, StructCodec, WordCodec, word_bytes
 from harness.conform.shapes import Shapes
 from harness.conform.values import Patterns, to_tla

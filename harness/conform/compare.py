@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from codegen import c_names, ir
+from codegen import ir
+from codegen.c import names as c_names
 from harness.conform import drained, frames
 from harness.conform.cells import CellCodec, show_record
 from harness.conform.kernel import Input, Output

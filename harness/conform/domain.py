@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import pydantic
 
 from codegen import ir
-from codegen.drain import ENTRY
 from codegen.errors import SpecErrors
+from codegen.layout.drain import ENTRY
 from harness import documents
 from harness.conform import drained
 from harness.conform.cells import GUARDS

@@ -13,9 +13,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from codegen import c_names, ir
-from codegen.drain import ENTRY
+from codegen import ir
+from codegen.c import names as c_names
 from codegen.emit.types import memory_layout
+from codegen.layout.drain import ENTRY
 from harness.conform.cells import show_record
 from harness.conform.kernel import Input, Output, RunnerError
 from harness.conform.packing import Member, NotCanonical, Struct, StructCodec, WordCodec, wire_size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.emit.leaves import Branch
+from codegen.emit.branch_numbers import Branch
 from harness.conform.campaign import Result
 from harness.protocols import REPOSITORY
 

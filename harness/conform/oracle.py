@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from codegen import ir
-from codegen.drain import ENTRY
-from codegen.passes.leaves import leaves
+from codegen.ir.walk import leaves
+from codegen.layout.drain import ENTRY
 from harness import tla_values, tlc
 from harness.conform import drained
 from harness.conform.families import Assignment, Family, Trouble

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from codegen import c_names, ir
+from codegen import ir
+from codegen.c import names as c_names
 from harness.conform.values import Patterns, tail_size
 
 

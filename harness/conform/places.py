@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard, TypeVar
 
 from codegen import ir
-from codegen.drain import ENTRY
+from codegen.layout.drain import ENTRY
 from harness.conform.values import TLC_INT_MAX, Reference, layout_text, zero
 
 Step = str | int

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from codegen import front, ir
+from codegen import ir
+from codegen.compile import load
 from codegen.emit import generate
 from harness.conform.build import Sources
 from harness.conform.domain import Domain, DomainText, load_text
@@ -56,7 +57,7 @@ class Shared:
     def __init__(self, spec: Path) -> None:
         self.spec = spec
         self.text: DomainText = load_text(spec / "conform.yaml")
-        self.shipped: ir.Protocol = front.load(spec)
+        self.shipped: ir.Protocol = load(spec)
         self._generated: _Last[tuple[ir.Protocol, dict[str, str]]] = _Last()
         self._ground: _Last[Ground] = _Last()
         self._cases: dict[bool, _Last[list[Case]]] = {losing: _Last() for losing in (False, True)}
@@ -65,7 +66,7 @@ class Shared:
         """Returns the protocol of a folder, with changes to its layout, and its generated files."""
 
         def make() -> tuple[ir.Protocol, dict[str, str]]:
-            protocol = front.load(folder, over or None)
+            protocol = load(folder, over or None)
             return protocol, generate(protocol)
 
         return self._generated.of((folder, repr(over)), make)

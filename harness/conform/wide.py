@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from codegen import ir
-from codegen.emit.terms import walk
+from codegen.ir.walk import walk
 
 
 def computed(protocol: ir.Protocol, steps: list[ir.Step]) -> frozenset[ir.UInt]:

@@ -17,7 +17,8 @@ from typing import Any
 import yaml
 
 from codegen import ir
-from codegen.front import load, used_folders
+from codegen.compile import load
+from codegen.layout.folders import used_folders
 from harness.build import BuildError
 from harness.build import build as build_shipped
 from harness.exclusive import alone

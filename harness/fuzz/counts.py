@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from codegen import ir
-from codegen.c_names import Names
-from codegen.emit.leaves import Leaves
-from codegen.passes.leaves import leaves
+from codegen.c.names import Names
+from codegen.emit.branch_numbers import Leaves
+from codegen.ir.walk import leaves
 
 FOREIGN, MALFORMED, CHECKSUM = "foreign", "malformed", "malformed.checksum"
 TC_PREFIX = "tc."

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from codegen.ir_types import Type
+from codegen.ir.types import Type
 from harness.conform.cells import cell_codecs
 from harness.conform.shapes import Shapes
 from harness.fuzz.build import Build

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from codegen.versions import version
+from codegen.layout.versions import version
 
 BASELINE = Path(__file__).parent / "baseline.json"
 FIGURES = ("insns", "states", "stack", "jited_bytes")

@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen import front
+from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.lines import LINE_DIRECTIVE, line_directive
 from harness.files import renew
@@ -48,7 +48,7 @@ def programs_for(protocol: str, release: str, work: Path, spec: Path | None = No
 
 def compiled(spec: Path, protocol: str, form: Form, work: Path) -> Path:
     """Compiles a form; returns the object file."""
-    loaded = front.load(spec, form.laid_over or None)
+    loaded = load(spec, form.laid_over or None)
     folder = work / "objects" / f"{protocol}-{form.name}"
     generated = folder / "generated"
     generated.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import pickle
 from dataclasses import replace
 from pathlib import Path
 
-from codegen.older import older_of, override
+from codegen.layout.older_kernels import older_of, override
 from harness.conform import kernel
 from harness.conform.build import LAYOUT
 from harness.conform.campaign import Campaign, Stage

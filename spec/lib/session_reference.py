@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from codegen.c_names import upper
+from codegen.c.names import upper
 from spec.lib.session_client import Session
 
 OPENING = frozenset({"ASK", "OPEN"})

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from codegen.compile import load
 from codegen.errors import SpecErrors
-from codegen.front import load
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

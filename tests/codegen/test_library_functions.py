@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.library_functions import LIBRARY_FUNCTIONS
+from codegen.c.builtin_names import LIBRARY_FUNCTIONS
 
 HEADERS = ("complex", "ctype", "math", "setjmp", "stdio", "stdlib", "string", "strings", "unistd", "wchar", "wctype")
 KNOWN = re.compile(r"redefinition of '(\w+)' as different kind|declaration of built-in function '(\w+)' requires")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from harness.conform.campaign import Campaign
 
 ROOT = Path(__file__).parent.parent.parent

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from codegen.ir import Protocol
 from harness.protocols import RUNTIME_INCLUDE
 from harness.rig import bpf

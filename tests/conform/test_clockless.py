@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from harness import protocols
 from harness.conform import __main__ as command
 from harness.conform.build import LAYOUT, ROOT

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from codegen import ir
+from codegen.compile import load
 from codegen.emit.identity import terms
-from codegen.front import load
 from harness.conform.domain import CASES_MAX, PAIRS_MIN, Domain, DomainError, DomainText, load_text
 from harness.conform.families import Family
 from harness.conform.places import Place

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.c_names import Names
-from codegen.front import load
+from codegen.c.names import Names
+from codegen.compile import load
 from harness.conform.drained import evaluation, natural, sections
 from tests.codegen.compiling import FLAGS, RUNTIME
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen import front
+from codegen import compile
 from codegen.emit import generate
 from harness.conform.build import LAYOUT, edited, override
 from harness.conform.domain import load_text
@@ -48,9 +48,9 @@ def test_every_mutant_applies(mutant):
 @pytest.mark.parametrize("protocol", sorted({mutant.protocol for mutant in MUTANTS}))
 def test_every_mutant_of_generated_code_applies(protocol):
     """To the build that conformance begins with; the hunt would say so too, but half an hour later."""
-    shipped = front.load(SPEC / protocol)
+    shipped = compile.load(SPEC / protocol)
     small = load_text(SPEC / protocol / "conform.yaml").small
-    texts = generate(front.load(SPEC / protocol, override(small, shipped, LAYOUT)))
+    texts = generate(compile.load(SPEC / protocol, override(small, shipped, LAYOUT)))
     for mutant in MUTANTS:
         if mutant.protocol == protocol:
             edited(

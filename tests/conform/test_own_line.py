@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from harness.conform import __main__ as command
 from harness.conform.build import LAYOUT, ROOT
 from harness.conform.campaign import Campaign

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen import front, ir
+from codegen import ir
+from codegen.compile import load
 from harness.conform.build import LAYOUT, Sources, override, write
 from harness.conform.oracle import early_tables
 from harness.conform.outline import outline
@@ -91,7 +92,7 @@ def test_an_outline_has_no_steps(shared):
 def test_no_outline_has_a_step_left():
     """Wherever a protocol has them."""
     for protocol in ("kv", "log", "occ"):
-        assert "Leaf(" not in repr(outline(front.load(SPEC / protocol)))
+        assert "Leaf(" not in repr(outline(load(SPEC / protocol)))
 
 
 def test_what_is_generated_is_generated_once(shared, tmp_path):

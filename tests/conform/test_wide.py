@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from codegen import ir
-from codegen.front import load
+from codegen.compile import load
 from harness.conform.values import Patterns
 
 LAYOUT = {

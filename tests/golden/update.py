@@ -16,7 +16,7 @@ def cases() -> list[str]:
 def files(case: str) -> dict[str, str]:
     """What the generator writes for a case."""
     from codegen.emit import generate
-    from codegen.front import load
+    from codegen.compile import load
 
     return generate(load(HERE / case / "spec"))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from codegen.older import has_programs, older_of
+from codegen.layout.older_kernels import has_programs, older_of
 from harness.forms import OLDER, SHIPPED
 from harness.kernels import listed
 from harness.kernels.builds import programs_for

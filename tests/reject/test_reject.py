@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from codegen.errors import SpecErrors
-from codegen.front import load
+from codegen.compile import load
 
 HERE = Path(__file__).resolve().parent
 CASES = sorted(path.parent.name for path in HERE.glob("*/layout.yaml"))

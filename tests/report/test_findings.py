@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.emit.leaves import Branch
+from codegen.emit.branch_numbers import Branch
 from codegen.ir import Span
 from harness.check import __main__ as check
 from harness.check.models import models_of

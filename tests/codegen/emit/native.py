@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from codegen import ir
-from codegen.c_names import Names, field
+from codegen.c.names import Names, field
 from codegen.emit import generate
-from codegen.emit.types import Vector, is_scalar, is_vector
+from codegen.emit.types import Vector
+from codegen.ir.measure import is_scalar, is_vector
 from tests.codegen.compiling import UNDEFINED, compile_native
 
 

@@ -9,11 +9,11 @@ from types import ModuleType
 
 import pytest
 
-from codegen.c_names import Names
+from codegen.c.names import Names
+from codegen.compile import load
 from codegen.emit import generate
+from codegen.emit.branch_numbers import Leaves
 from codegen.emit.identity import layout_id, terms
-from codegen.emit.leaves import Leaves
-from codegen.front import load
 from tests.codegen.compiling import UNDEFINED, compile_shared, import_codec
 
 SPEC = Path(__file__).resolve().parents[2] / "golden" / "cloakroom" / "spec"

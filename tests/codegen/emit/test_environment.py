@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from tests.codegen.compiling import RUNTIME
 
 LAYOUT = {

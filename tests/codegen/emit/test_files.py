@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from codegen.cli import protocols
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from harness.conform.domain import load_text
 from harness.forms import merged
 from tests.codegen.compiling import INCLUDE, RUNTIME, import_codec

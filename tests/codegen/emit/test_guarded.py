@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from codegen import ir
-from codegen.c_names import Names
-from codegen.emit.guarded import BEFORE_GUARD_BYTES, LINE_BYTES, Guarded
+from codegen.c.names import Names
+from codegen.emit.cell_layout import BEFORE_GUARD_BYTES, LINE_BYTES, Guarded
 from codegen.emit.header import _struct
-from codegen.emit.types import declared_types, is_scalar, memory_layout
+from codegen.emit.types import declared_types, memory_layout
+from codegen.ir.measure import is_scalar
 from tests.codegen.compiling import compile_native
 
 NAMES = Names("sample")

@@ -14,9 +14,9 @@ from types import ModuleType
 import pytest
 import yaml
 
+from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.codecs import handed_over_hashes
-from codegen.front import load
 from harness.conform.frames import Frame
 from harness.rig import bpf
 from tests.codegen.compiling import compile_bpf, compile_native, import_codec

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from tests.codegen.compiling import INCLUDE, UNDEFINED, compile_shared, import_codec
 
 SPEC = Path(__file__).resolve().parents[2] / "golden" / "gate" / "spec"

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.lines import LINE_DIRECTIVE
-from codegen.front import load
 from harness.protocols import REPOSITORY, SPEC
 
 

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from harness.conform.frames import Frame
 from harness.rig import bpf
 from tests.codegen import locker

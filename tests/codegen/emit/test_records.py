@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from codegen import ir
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from tests.codegen.emit import native
 from tests.codegen.front import interpreter
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from codegen.compile import load
 from codegen.emit import generate
-from codegen.front import load
 from harness.conform.frames import Frame
 from harness.rig import bpf
 from tests.codegen.compiling import CONTESTED, compile_bpf, compile_native

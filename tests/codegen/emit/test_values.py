@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from codegen import ir
-from codegen.front import load
+from codegen.compile import load
 from tests.codegen.emit import native
 from tests.codegen.front import interpreter
 

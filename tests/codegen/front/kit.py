@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from codegen import ir
-from codegen.front import load
+from codegen.compile import load
 
 LAYOUT = {
     "protocol": "sample",

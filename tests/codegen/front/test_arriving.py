@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from codegen.front import load
-from codegen.passes.leaves import leaves
+from codegen.compile import load
+from codegen.ir.walk import leaves
 from tests.codegen.front import kit
 
 STEPS = """

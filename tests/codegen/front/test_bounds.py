@@ -8,11 +8,11 @@ from __future__ import annotations
 import pytest
 
 from codegen import ir
+from codegen.analysis.facts import Facts
+from codegen.compile import load
 from codegen.errors import SpecErrors
-from codegen.front import load
 from codegen.ir import Interval
-from codegen.passes.facts import Facts
-from codegen.passes.leaves import leaves
+from codegen.ir.walk import leaves
 from tests.codegen.front import kit
 
 # name: (body, interval of the new value of cell.count or cell.total in the first leaf that sets one)

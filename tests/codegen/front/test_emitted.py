@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from codegen import ir
-from codegen.c_names import Names
+from codegen.c.names import Names
+from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.types import Vector
 from codegen.errors import SpecErrors
-from codegen.front import load
-from codegen.passes.leaves import leaves
+from codegen.ir.walk import leaves
 from tests.codegen.compiling import UNDEFINED, compile_native
 from tests.codegen.emit.native import initial, places, read
 from tests.codegen.front import interpreter, kit

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from codegen.compile import load
 from codegen.errors import SpecErrors
-from codegen.front import load
 from tests.codegen.front import kit
 
 FIRST, LAST = {"cell": "First", "contended": "never"}, {"cell": "Last", "contended": "never"}

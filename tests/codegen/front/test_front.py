@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from codegen import ir
+from codegen.compile import load
 from codegen.errors import SpecErrors
-from codegen.front import load
-from codegen.passes.leaves import leaves
+from codegen.ir.walk import leaves
 from tests.codegen.front import kit
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -34,7 +34,7 @@ def test_protocol_loads(folder: Path):
 
 @pytest.mark.parametrize("folder", PROTOCOLS, ids=lambda folder: folder.name)
 def test_the_hash_seed_changes_nothing(folder: Path):
-    program = "import sys, pathlib; from codegen.front import load; print(load(pathlib.Path(sys.argv[1])))"
+    program = "import sys, pathlib; from codegen.compile import load; print(load(pathlib.Path(sys.argv[1])))"
     found = {
         subprocess.run(
             [sys.executable, "-c", program, str(folder)],

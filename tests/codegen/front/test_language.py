@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.passes import inline, subset
-from codegen.passes.leaves import leaves
+from codegen.ir.walk import leaves
+from codegen.tla import inline, subset
 from tests.codegen.front import kit
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "language.md"

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from codegen import ir, layout
+from codegen import ir
+from codegen.compile import load
+from codegen.display import Display
 from codegen.errors import Errors, SpecErrors
-from codegen.front import load
 from codegen.ir import Span
-from codegen.resolve import width_bits
-from codegen.sany import Display
+from codegen.ir.measure import width_bits
+from codegen.layout import schema as layout
 from tests.codegen.front import kit
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from codegen import ir
+from codegen.compile import load
 from codegen.errors import SpecErrors
-from codegen.front import LIBRARY, load
-from codegen.passes import subset
+from codegen.layout.folders import LIBRARY
+from codegen.tla import subset
 from harness import tla_values, tlc
 from harness.conform.values import to_tla
 from tests.codegen.front import interpreter, kit, test_bounds, test_lower

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from codegen import ir, layout, resolve
+from codegen import ir
+from codegen.compile import load
+from codegen.display import Display
 from codegen.errors import Errors, SpecErrors
-from codegen.front import load
-from codegen.sany import Display
+from codegen.layout import resolve
+from codegen.layout import schema as layout
 from tests.codegen import locker
 
 ROW = locker.LAYOUT["hooks"]["user"]

@@ -1,0 +1,591 @@
+"""Proves that every number fits, every index is in range, every set has room and every loop ends.
+
+It walks a step's tree with the facts that follow from its conditions (facts.py), and gives every
+integer its interval. If a proof fails, it refuses the step and reports the inferred interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codegen import ir
+from codegen.analysis.conditions import assume, element_interval, interval, size_interval, size_of
+from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, type_interval
+from codegen.errors import (
+    DividendNegative,
+    DivisorNotPositive,
+    Errors,
+    IndexOutOfRange,
+    LoopUnbounded,
+    MayNotFit,
+    MayOverflow,
+    NoneChosen,
+    NoRoom,
+    SignsMixed,
+    SpecError,
+    interval_text,
+)
+from codegen.ir import Interval, Span
+from codegen.ir.build import BOOL, INTEGER, choice, compare, integer, logic, negation, truth
+from codegen.ir.walk import evaluations
+
+SIGNED = Interval(-(2**63), 2**63 - 1)
+LOOP_MAX = 4096
+"""Greatest number of iterations of a loop in the kernel. A user step may go over a whole table."""
+
+
+class Bounds:
+    """Analyses one step. `kernel` says that its loops need a small bound."""
+
+    def __init__(self, errors: Errors, kernel: bool):
+        self.errors = errors
+        self.kernel = kernel
+        self.place = ""
+
+    def refuse(self, facts: Facts, kind: type[SpecError], span: Span, found: str, instead: str = "") -> None:
+        """Reports an error, unless the place is unreachable."""
+        if not facts.dead:
+            self.errors.add(kind(span, found, instead))
+
+    # --- The tree ------------------------------------------------------------------------------------------
+
+    def body(self, body: ir.Body, targets: tuple[ir.Var, ir.Var], facts: Facts) -> ir.Body:
+        match body:
+            case ir.Leaf():
+                cell, message = (
+                    tuple(self.assign(assign, target, facts) for assign in side)
+                    for side, target in zip((body.cell, body.message), targets)
+                )
+                return replace(body, cell=cell, message=message)
+            case ir.Bind():
+                value = self.visit(body.value, facts)
+                return replace(body, value=value, body=self.body(body.body, targets, facts.with_let(body.name, value)))
+        condition = self.visit(body.condition, facts)
+        on, off = assume(condition, True, facts), assume(condition, False, facts)
+        then, otherwise = self.body(body.then, targets, on), self.body(body.otherwise, targets, off)
+        if on.dead is not off.dead:
+            # The other branch is unreachable, for example an OTHER after arms that cover all cases.
+            return otherwise if on.dead else then
+        return replace(body, condition=condition, then=then, otherwise=otherwise)
+
+    def assign(self, assign: ir.Assign, target: ir.Var, facts: Facts) -> ir.Assign:
+        path, kind = self.path(assign.path, target, facts)
+        return replace(assign, path=path, value=self.stored(assign.value, kind, path_text(path), facts))
+
+    def path(self, path: ir.Path, base: ir.Expr, facts: Facts) -> tuple[ir.Path, ir.Type]:
+        """Checks that a path's indices are in range. Returns the path and the type that it leads to."""
+        done: list[str | ir.Expr] = []
+        for place in path:
+            if isinstance(place, str):
+                done.append(place)
+                base = ir.Field(base, place, base.type.field(place), base.span)
+            else:
+                index = self.visit(place, facts)
+                self.in_range(base, index, place.span, facts)
+                done.append(index)
+                base = ir.Index(base, index, base.type.element, place.span)
+        return tuple(done), base.type
+
+    # --- Storing -------------------------------------------------------------------------------------------
+
+    def stored(self, value: ir.Expr, kind: ir.Type, name: str, facts: Facts) -> ir.Expr:
+        """Visits a value that is stored in a place of type `kind`, and checks that it fits."""
+        above, self.place = self.place, name
+        done = self.visit(value, facts)
+        self.place = above
+        match kind, done.type:
+            case ir.UInt(width), _:
+                found, room = interval(done), type_interval(kind)
+                if found.low < room.low or found.high > room.high:
+                    self.refuse(
+                        facts,
+                        MayNotFit,
+                        done.span,
+                        f"{name} may become anything in {interval_text(found)}, but u{width} holds "
+                        f"{interval_text(room)}",
+                        hint(done, found, room),
+                    )
+            case ((ir.Set() | ir.Sequence()), (ir.Set() | ir.Sequence())):
+                # The visit has already checked that the value fits its own type.
+                if done.type.max > kind.max:
+                    self.has_room(done, kind, name, facts)
+                if done.type.element != kind.element:
+                    self.elements_fit(done, kind, name, facts)
+                done = self.fitted(done, kind, facts)
+        return done
+
+    def holds(self, value: ir.Expr, facts: Facts) -> ir.Expr:
+        """Checks that a set or a sequence that was just made fits its own type."""
+        name = self.place or ("the sequence" if isinstance(value.type, ir.Sequence) else "the set")
+        if not isinstance(value.type, ir.Bits):
+            self.has_room(value, value.type, name, facts)
+        self.elements_fit(value, value.type, name, facts)
+        return value
+
+    def has_room(self, value: ir.Expr, kind: ir.Set | ir.Sequence, name: str, facts: Facts) -> None:
+        found = size_interval(value, facts)
+        if found.high <= kind.max:
+            return
+        test = (
+            "size first, for example `Cardinality(S) < N`"
+            if isinstance(kind, ir.Set)
+            else "length first, for example `Len(s) < N`"
+        )
+        self.refuse(
+            facts, NoRoom, value.span, f"{name} may get {found.high} elements, but holds {kind.max}", f"test its {test}"
+        )
+
+    def elements_fit(self, value: ir.Expr, kind: ir.Type, name: str, facts: Facts) -> None:
+        if isinstance(kind, ir.Bits):
+            holder, room = f"bits of {kind.size} hold", Interval(0, kind.size - 1)
+        elif isinstance(kind.element, ir.UInt):
+            holder, room = f"u{kind.element.width} holds", type_interval(kind.element)
+        else:
+            return
+        found = element_interval(value)
+        if found.low < room.low or found.high > room.high:
+            self.refuse(
+                facts,
+                MayNotFit,
+                value.span,
+                f"an element of {name} may be anything in {interval_text(found)}, but {holder} {interval_text(room)}",
+                "test the element first, or make the type wider",
+            )
+
+    # --- Expressions -------------------------------------------------------------------------------------------
+
+    def visit(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
+        """Returns the expression with its intervals, after checking everything in it.
+
+        A test that always has the same outcome is replaced by it, because compilers would warn about such a test.
+        """
+        done = self.visit_any(expression, facts)
+        if facts.dead or not isinstance(done, (ir.Compare, ir.In, ir.Subset, ir.Quantifier)):
+            return done
+        for value in (True, False):
+            if assume(done, not value, facts).dead:
+                return truth(value, done.span)
+        return done
+
+    def visit_any(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
+        match expression:
+            case ir.Int() | ir.Literal():
+                return expression
+            case ir.Var():
+                return self.numbered(expression, type_interval(expression.type), facts, atom=True)
+            case ir.Field():
+                base = self.visit(expression.base, facts)
+                return self.numbered(replace(expression, base=base), type_interval(expression.type), facts, atom=True)
+            case ir.Index():
+                base, index = self.visit(expression.base, facts), self.visit(expression.index, facts)
+                self.in_range(base, index, expression.span, facts)
+                done = replace(expression, base=base, index=index)
+                return self.numbered(done, type_interval(expression.type), facts, atom=True)
+            case ir.Arith():
+                return self.arithmetic(expression, facts)
+            case ir.Compare():
+                return self.comparison(expression, facts)
+            case ir.Not():
+                return negation(self.visit(expression.operand, facts), expression.span)
+            case ir.Logic():
+                return self.logic(expression, facts)
+            case ir.If():
+                return self.choice(expression, facts)
+            case ir.Let():
+                value = self.visit(expression.value, facts)
+                body = self.visit(expression.body, facts.with_let(expression.name, value))
+                done = replace(expression, value=value, body=body)
+                return replace(done, interval=interval(body)) if isinstance(body.type, ir.UInt) else done
+        return self.visit_collection(expression, facts)
+
+    def visit_collection(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
+        """Visits the expressions that `visit_any` leaves: sets, sequences, arrays, records and loops."""
+        match expression:
+            case ir.SetOf() | ir.SequenceOf():
+                done = replace(
+                    expression, elements=tuple(self.visit(element, facts) for element in expression.elements)
+                )
+                return self.holds(done, facts)
+            case ir.SetOp():
+                return self.set_operation(expression, facts)
+            case ir.In():
+                return self.membership(expression, facts)
+            case ir.Subset(ir.SetOf(elements), right):
+                tests = [ir.In(element, right, BOOL, expression.span) for element in elements]
+                return self.visit(logic("and", tests, expression.span), facts)
+            case ir.Subset():
+                return replace(
+                    expression, left=self.visit(expression.left, facts), right=self.visit(expression.right, facts)
+                )
+            case ir.Cardinality():
+                operand = self.visit(expression.operand, facts)
+                return replace(expression, operand=operand, interval=size_interval(operand, facts))
+            case ir.RecordOf():
+                kinds = dict(expression.type.fields)
+                fields = tuple(
+                    (name, self.stored(value, kinds[name], name, facts)) for name, value in expression.fields
+                )
+                return replace(expression, fields=fields)
+            case ir.Append():
+                sequence, element = self.visit(expression.sequence, facts), self.visit(expression.element, facts)
+                return self.holds(replace(expression, sequence=sequence, element=element), facts)
+            case ir.Tail():
+                sequence = self.visit(expression.sequence, facts)
+                if size_interval(sequence, facts).low < 1:
+                    self.refuse(
+                        facts,
+                        IndexOutOfRange,
+                        expression.span,
+                        "Tail of a sequence that may be empty",
+                        "test it first, for example `Len(s) > 0`",
+                    )
+                return replace(expression, sequence=sequence)
+            case ir.Update():
+                return self.update(expression, facts)
+        return self.loop(expression, facts)
+
+    def numbered(self, expression: ir.Expr, natural: Interval, facts: Facts, atom: bool = False) -> ir.Expr:
+        """Gives an integer its interval."""
+        if not isinstance(expression.type, ir.UInt):
+            return expression
+        if isinstance(expression, ir.Var) and expression.name in facts.values:
+            natural = interval(facts.values[expression.name])
+        elif atom:
+            facts.note_range(expression, natural)
+        return replace(expression, interval=facts.interval(expression, natural))
+
+    def arithmetic(self, expression: ir.Arith, facts: Facts) -> ir.Expr:
+        left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
+        done = replace(expression, left=left, right=right)
+        one, other = interval(left), interval(right)
+        match expression.op:
+            case "+":
+                natural = plus(one, other)
+            case "-":
+                natural = plus(one, scaled(other, -1))
+            case "*":
+                ends = [a * b for a in (one.low, one.high) for b in (other.low, other.high)]
+                natural = Interval(min(ends), max(ends))
+            case _:
+                natural = self.division(done, one, other, facts)
+        found = facts.interval(done, natural)
+        if found.low < SIGNED.low or found.high > SIGNED.high:
+            self.refuse(
+                facts,
+                MayOverflow,
+                expression.span,
+                f"the result of `{expression.op}` lies in {interval_text(found)}, which may not fit a signed "
+                "64-bit integer",
+                "test or reduce the operands first",
+            )
+            found = intersect(found, SIGNED) or SIGNED
+        return replace(done, interval=found)
+
+    def division(self, expression: ir.Arith, one: Interval, other: Interval, facts: Facts) -> Interval:
+        name = "\\div" if expression.op == "div" else "%"
+        if other.low < 1:
+            self.refuse(
+                facts,
+                DivisorNotPositive,
+                expression.right.span,
+                f"the divisor of {name} lies in {interval_text(other)}",
+                "test that it is positive first",
+            )
+            return Interval(0, max(0, one.high))
+        if one.low < 0:
+            self.refuse(
+                facts,
+                DividendNegative,
+                expression.left.span,
+                f"the dividend of {name} lies in {interval_text(one)}",
+                "add the divisor first: `(a + m - b) % m`",
+            )
+            return Interval(0, max(0, one.high))
+        if expression.op == "div":
+            return Interval(one.low // other.high, one.high // other.low)
+        return one if one.high < other.low else Interval(0, min(one.high, other.high - 1))
+
+    def comparison(self, expression: ir.Compare, facts: Facts) -> ir.Expr:
+        left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
+        if isinstance(left.type, ir.UInt):
+            one, other = interval(left), interval(right)
+            if min(one.low, other.low) < 0 and max(one.high, other.high) > SIGNED.high:
+                self.refuse(
+                    facts,
+                    SignsMixed,
+                    expression.span,
+                    f"a comparison of {interval_text(one)} with {interval_text(other)}: no C integer holds both",
+                    "test for negative values first, or use a field of at most 63 bits",
+                )
+        return replace(expression, left=left, right=right)
+
+    def logic(self, expression: ir.Logic, facts: Facts) -> ir.Expr:
+        """Visits each operand with the outcomes of the operands before it as facts."""
+        operands = []
+        for operand in expression.operands:
+            operands.append(self.visit(operand, facts))
+            facts = assume(operands[-1], expression.op == "and", facts)
+        return logic(expression.op, operands, expression.span)
+
+    def choice(self, expression: ir.If, facts: Facts) -> ir.Expr:
+        condition = self.visit(expression.condition, facts)
+        on, off = assume(condition, True, facts), assume(condition, False, facts)
+        then, otherwise = self.visit(expression.then, on), self.visit(expression.otherwise, off)
+        if on.dead is not off.dead:
+            return otherwise if on.dead else then
+        done = replace(expression, condition=condition, then=then, otherwise=otherwise)
+        if not isinstance(expression.type, ir.UInt):
+            return done
+        found = hull(interval(then), interval(otherwise))
+        if found.low < 0 and found.high > SIGNED.high:
+            self.refuse(
+                facts,
+                SignsMixed,
+                expression.span,
+                f"a choice between values in {interval_text(found)}: no C integer holds all",
+                "test for negative values first, or use a field of at most 63 bits",
+            )
+        return replace(done, interval=facts.interval(done, found))
+
+    def update(self, expression: ir.Update, facts: Facts) -> ir.Expr:
+        base = self.visit(expression.base, facts)
+        updates = []
+        for path, value in expression.updates:
+            done, kind = self.path(path, base, facts)
+            updates.append((done, self.stored(value, kind, path_text(path), facts)))
+        return replace(expression, base=base, updates=tuple(updates))
+
+    def set_operation(self, expression: ir.SetOp, facts: Facts) -> ir.Expr:
+        """Visits a set operation. C builds the result from the left part, which must thus have the result's type."""
+        left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
+        kind = expression.type
+        if isinstance(kind, ir.Set):
+            if expression.op != "minus" and left.type != kind and right.type == kind:
+                left, right = right, left
+            left, right = self.fitted(left, kind, facts), self.narrowed(right, kind, facts)
+            if left.type != kind:
+                self.has_room(left, kind, self.place or "the set", facts)
+                self.elements_fit(left, kind, self.place or "the set", facts)
+        return self.holds(replace(expression, left=left, right=right), facts)
+
+    def fits(self, value: ir.Expr, kind: ir.Set | ir.Sequence, facts: Facts) -> bool:
+        if size_interval(value, facts).high > kind.max:
+            return False
+        if not isinstance(kind.element, ir.UInt):
+            return True
+        found, held = element_interval(value), type_interval(kind.element)
+        return held.low <= found.low and found.high <= held.high
+
+    def narrowed(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
+        """Gives a set or a sequence that is made here, and its parts, the type `kind` if it fits."""
+        if (
+            value.type == kind
+            or not made(value)
+            or not isinstance(kind, (ir.Set, ir.Sequence))
+            or not self.fits(value, kind, facts)
+        ):
+            return value
+        match value:
+            case ir.SetOp(left=left, right=right):
+                value = replace(value, left=self.fitted(left, kind, facts), right=self.narrowed(right, kind, facts))
+            case ir.If(condition, then, otherwise):
+                on, off = assume(condition, True, facts), assume(condition, False, facts)
+                value = replace(value, then=self.fitted(then, kind, on), otherwise=self.fitted(otherwise, kind, off))
+            case ir.Let(name, bound, body):
+                value = replace(value, body=self.fitted(body, kind, facts.with_let(name, bound)))
+        return replace(value, type=kind)
+
+    def fitted(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
+        """Works as `narrowed`, and also joins a stored set of another type to an empty set of this type."""
+        if made(value) or value.type == kind or not isinstance(kind, ir.Set) or not self.fits(value, kind, facts):
+            return self.narrowed(value, kind, facts)
+        return ir.SetOp("union", ir.SetOf((), kind, value.span), value, kind, value.span)
+
+    def membership(self, expression: ir.In, facts: Facts) -> ir.Expr:
+        """Visits a membership test. A number outside of the range of bits is not a member, so it gets a test."""
+        element, within = self.visit(expression.element, facts), self.visit(expression.set, facts)
+        done = replace(expression, element=element, set=within)
+        if isinstance(within, ir.SetOf) and any(facts.key(item) == facts.key(element) for item in within.elements):
+            return truth(True, expression.span)
+        if isinstance(within, ir.SetOf) and len(within.elements) == 1:
+            return self.visit(compare("=", element, within.elements[0], expression.span), facts)
+        if isinstance(within.type, ir.Bits):
+            found = interval(element)
+            tests = [compare(">=", element, integer(0, done.span), done.span)] if found.low < 0 else []
+            if found.high >= within.type.size:
+                tests.append(compare("<", element, integer(within.type.size, done.span), done.span))
+            return logic("and", [*tests, done], done.span)
+        return done
+
+    def in_range(self, base: ir.Expr, index: ir.Expr, span: Span, facts: Facts) -> None:
+        """Checks that an index lies in its table, array or sequence."""
+        found = interval(index)
+        match base.type:
+            case ir.Table(name, _, capacity):
+                what, low, high = f"table {name}", 0, capacity - 1
+            case ir.Array(_, size):
+                what, low, high = "the array", 1, size
+            case _:
+                self.in_sequence(base, index, span, facts)
+                return
+        if found.low < low or found.high > high:
+            self.refuse(
+                facts,
+                IndexOutOfRange,
+                span,
+                f"the index lies in {interval_text(found)}, {what} has {low}..{high}",
+                f"test it first, for example `i >= {low} /\\ i <= {high}`",
+            )
+
+    def in_sequence(self, base: ir.Expr, index: ir.Expr, span: Span, facts: Facts) -> None:
+        found, length = interval(index), size_interval(base, facts)
+        left = facts.interval(
+            ir.Arith("-", size_of(base), index, INTEGER, span, EVERYTHING), plus(length, scaled(found, -1))
+        )
+        if found.low < 1 or left.low < 0:
+            self.refuse(
+                facts,
+                IndexOutOfRange,
+                span,
+                f"the index lies in {interval_text(found)}, the sequence has 1..{length.low} for certain",
+                "test it first, for example `i <= Len(s)`, or `Len(s) > 0` for Head",
+            )
+
+    # --- Loops ----------------------------------------------------------------------------------------------------
+
+    def loop(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
+        if isinstance(expression, ir.ArrayOf):
+            variable = ir.Var(expression.variable, INTEGER, expression.span)
+            inner = self.ranged(
+                variable, integer(1, expression.span), integer(expression.type.size, expression.span), facts
+            )
+            return replace(
+                expression, value=self.stored(expression.value, expression.type.element, "the element", inner)
+            )
+        domain, inner = self.domain(expression, facts)
+        inside = expression.value if isinstance(expression, ir.Image) else expression.predicate
+        filtered = isinstance(expression, ir.Image) and expression.predicate is not None
+        if not filtered and not evaluations(self.visit_quietly(inside, inner), expression.variable):
+            simpler = without_variable(expression, inside)
+            if simpler is not None:
+                return self.visit(simpler, facts)
+        match expression:
+            case ir.Filter():
+                done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
+                return self.holds(done, facts)
+            case ir.Image():
+                if expression.predicate is not None:
+                    expression = replace(expression, predicate=self.visit(expression.predicate, inner))
+                    inner = assume(expression.predicate, True, inner)
+                done = replace(expression, domain=domain, value=self.visit(expression.value, inner))
+                return self.holds(done, facts)
+            case ir.Quantifier():
+                return replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
+            case ir.Count():
+                done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
+                most = domain.bound if isinstance(domain, ir.Range) else size_interval(domain, facts).high
+                return replace(done, interval=facts.interval(done, Interval(0, most)))
+        return self.first(expression, domain, inner, facts)
+
+    def visit_quietly(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
+        """Returns the result of a visit, without its errors."""
+        return Bounds(Errors(), self.kernel).visit(expression, facts)
+
+    def first(self, expression: ir.First, domain: ir.Range, inner: Facts, facts: Facts) -> ir.Expr:
+        predicate = self.visit(expression.predicate, inner)
+        none = self.visit(expression.none, facts) if expression.none is not None else None
+        done = replace(expression, domain=domain, predicate=predicate, none=none)
+        found = Interval(interval(domain.low).low, interval(domain.high).high)
+        if found.low > found.high:
+            found = interval(none) if none is not None else Interval(0, 0)
+        elif none is not None:
+            found = hull(found, interval(none))
+        else:
+            exists = ir.Quantifier("exists", done.variable, domain, predicate, BOOL, done.span)
+            if facts.truths.get(facts.key(exists)) is not True:
+                self.refuse(
+                    facts,
+                    NoneChosen,
+                    expression.span,
+                    "CHOOSE where nothing shows that there is one to choose",
+                    "write IF \\E i \\in a..b : P(i) THEN CHOOSE ... ELSE ..., or use FirstIndex",
+                )
+        return replace(done, interval=facts.interval(done, found))
+
+    def domain(self, expression: ir.Expr, facts: Facts) -> tuple[ir.Expr, Facts]:
+        """Returns a loop's domain, and the facts inside of the loop."""
+        if isinstance(expression.domain, ir.Range):
+            domain = self.range(expression.domain, facts)
+            variable = ir.Var(expression.variable, INTEGER, expression.span)
+            return domain, self.ranged(variable, domain.low, domain.high, facts)
+        domain = self.visit(expression.domain, facts)
+        element = INTEGER if isinstance(domain.type, ir.Bits) else domain.type.element
+        variable = ir.Var(expression.variable, element, expression.span)
+        if isinstance(element, ir.UInt):
+            facts.note_range(variable, element_interval(domain))
+        inner = facts.with_truth(ir.In(variable, domain, BOOL, expression.span), True)
+        return domain, inner.with_number(size_of(domain), Interval(1, INFINITY))
+
+    def range(self, expression: ir.Range, facts: Facts) -> ir.Range:
+        low, high = self.visit(expression.low, facts), self.visit(expression.high, facts)
+        span = expression.span
+        natural = plus(interval(high), scaled(interval(low), -1))
+        most = max(0, facts.interval(ir.Arith("-", high, low, INTEGER, span, EVERYTHING), natural).high + 1)
+        if self.kernel and most > LOOP_MAX:
+            self.refuse(
+                facts,
+                LoopUnbounded,
+                span,
+                f"a loop of up to {most} iterations",
+                f"{LOOP_MAX} are the most that a step in the kernel may have",
+            )
+            most = LOOP_MAX
+        return replace(expression, low=low, high=high, bound=most)
+
+    def ranged(self, variable: ir.Var, low: ir.Expr, high: ir.Expr, facts: Facts) -> Facts:
+        """Returns the facts inside of a loop over low..high."""
+        one, other = interval(low), interval(high)
+        facts.note_range(variable, Interval(one.low, max(one.low, other.high)))
+        span = variable.span
+        above = ir.Arith("-", variable, low, INTEGER, span, EVERYTHING)
+        below = ir.Arith("-", high, variable, INTEGER, span, EVERYTHING)
+        return facts.with_number(above, Interval(0, INFINITY)).with_number(below, Interval(0, INFINITY))
+
+
+def without_variable(loop: ir.Expr, inside: ir.Expr) -> ir.Expr | None:
+    """Replaces a loop whose body does not use its variable by a short expression; returns None if that cannot be."""
+    span = loop.span
+    if isinstance(loop.domain, ir.Range):
+        some = compare(">=", loop.domain.high, loop.domain.low, span)
+    else:
+        some = compare(">", size_of(loop.domain), integer(0, span), span)
+    match loop:
+        case ir.Quantifier("exists"):
+            return logic("and", [some, inside], span)
+        case ir.Quantifier("forall"):
+            return logic("or", [negation(some, span), inside], span)
+        case ir.First(none=none) if none is not None:
+            return choice(logic("and", [some, inside], span), loop.domain.low, none, span)
+        case ir.Count() if not isinstance(loop.domain, ir.Range):
+            return choice(inside, size_of(loop.domain), integer(0, span), span)
+        case ir.Filter() if not isinstance(loop.domain, ir.Range):
+            return choice(inside, loop.domain, ir.SetOf((), loop.type, span), span)
+        case ir.Image():
+            return choice(some, ir.SetOf((inside,), loop.type, span), ir.SetOf((), loop.type, span), span)
+    return None
+
+
+def made(value: ir.Expr) -> bool:
+    """Whether a set or a sequence is made here, and is not stored already."""
+    return not isinstance(value, (ir.Var, ir.Field, ir.Index))
+
+
+def path_text(path: ir.Path) -> str:
+    """Returns a path as a message shows it."""
+    return ".".join(place for place in path if isinstance(place, str)) or "the element"
+
+
+def hint(value: ir.Expr, found: Interval, room: Interval) -> str:
+    if found.low < room.low and isinstance(value, ir.Arith) and value.op == "-":
+        return "test first that the result is not negative, for example `x > 0` before `x - 1`"
+    return "test it first, for example `x < N`, count modulo N, or make the field wider"

@@ -1,0 +1,106 @@
+"""Compiles the steps of the drain and of recovery, and puts them together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codegen import ir
+from codegen.assemble.steps import StepCompiler
+from codegen.errors import LayoutInconsistent, StepSignature
+from codegen.ir.walk import leaves
+from codegen.layout.resolve import Resolved, position
+from codegen.layout.sections import SectionPlan
+
+Steps = dict[str, ir.Step]
+
+
+def compile_daemon_steps(compiler: StepCompiler, others: Steps) -> Steps:
+    """Compiles every step of the drain and of recovery once.
+
+    A step may work on several tables if their cells have the same fields.
+    """
+    module, resolved, errors = compiler.module, compiler.resolved, compiler.errors
+    plans = [
+        *(resolved.drain.plans if resolved.drain else ()),
+        *([resolved.recovery.plan] if resolved.recovery else []),
+    ]
+    if resolved.recovery:
+        resolved = replace(resolved, tables={**resolved.tables, resolved.recovery.table.name: resolved.recovery.table})
+        compiler = replace(compiler, resolved=resolved)
+    steps: Steps = {}
+    for plan in plans:
+        span = position(resolved, plan)
+        operator = module.top.get(plan.step)
+        if operator is None:
+            errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
+        elif plan.step in others:
+            errors.add(
+                LayoutInconsistent(
+                    span, f"{plan.step} is a step of a hook already", "define another operator that calls it"
+                )
+            )
+        elif len(operator.parameters) != 2:
+            errors.add(
+                StepSignature(
+                    operator.span,
+                    f"{plan.step} has {len(operator.parameters)} parameters, and is run by the drain",
+                    "a step there is Step(cell, msg): it knows no time, and no processor",
+                )
+            )
+        elif plan.step in steps:
+            cell = resolved.tables[plan.table].cell
+            if steps[plan.step].cell_type.fields != cell.fields:
+                errors.add(
+                    LayoutInconsistent(
+                        span,
+                        f"{plan.step} is a step of cells with other fields already",
+                        "give the tables' cells the same fields, or define another operator that calls it",
+                    )
+                )
+        else:
+            step = compiler.step(operator, plan, {name for name, _ in resolved.env.fields})
+            if step is not None:
+                steps[plan.step] = step
+    return steps
+
+
+def with_drain(protocol: ir.Protocol, resolved: Resolved, steps: Steps) -> ir.Protocol:
+    """Returns the protocol with its drain and its recovery."""
+    return replace(protocol, drain=_drain(resolved, steps), recovery=_recovery(resolved, steps))
+
+
+def _drain(resolved: Resolved, steps: Steps) -> ir.Drain | None:
+    plan, model = resolved.drain, resolved.layout.drain
+    if plan is None or model is None:
+        return None
+
+    def section(one: SectionPlan) -> ir.Section:
+        step = steps[one.step]
+        return ir.Section(
+            one.table,
+            step,
+            resolved.tables[one.table].index,
+            "drop",
+            any(leaf.cell for leaf in leaves(step.body)),
+            one.reads,
+        )
+
+    return ir.Drain(
+        plan.each,
+        plan.lanes,
+        plan.lane,
+        plan.number,
+        tuple(map(section, plan.takes)),
+        section(plan.written),
+        section(plan.synced),
+        tuple(map(section, plan.begins)),
+        tuple(model.entry),
+        plan.batch,
+        model.segment_bytes,
+        model.sync_ms,
+    )
+
+
+def _recovery(resolved: Resolved, steps: Steps) -> ir.Recovery | None:
+    plan = resolved.recovery
+    return ir.Recovery(plan.key, plan.table.cell, steps[plan.plan.step]) if plan else None

@@ -1,0 +1,70 @@
+"""Puts a protocol together from its layout and its compiled steps."""
+
+from __future__ import annotations
+
+from codegen import ir
+from codegen.ir.walk import is_called, leaves
+from codegen.layout.resolve import Resolved
+from codegen.layout.sections import SectionPlan
+
+
+def section(plan: SectionPlan, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Section:
+    step = steps[plan.step]
+    index = None if plan.swept else resolved.tables[plan.table].index
+    again = tuple(leaf.name for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again))
+    return ir.Section(
+        plan.table,
+        step,
+        index,
+        plan.contended,
+        any(leaf.cell for leaf in leaves(step.body)),
+        plan.reads,
+        again,
+        plan.when,
+    )
+
+
+def assemble(resolved: Resolved, steps: dict[str, ir.Step], sources: tuple[str, ...]) -> ir.Protocol:
+    written = resolved.layout
+    budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep", "restore")]
+
+    def sections(plans: list[SectionPlan]) -> tuple[ir.Section, ...]:
+        return tuple(section(plan, resolved, steps) for plan in plans)
+
+    return ir.Protocol(
+        name=written.protocol,
+        module=written.module,
+        constants=tuple(resolved.constants.items()),
+        message=resolved.message,
+        wire=tuple(written.wire.order),
+        handover=tuple(written.handover),
+        port=written.wire.port,
+        hashes=resolved.hashes,
+        env=resolved.env,
+        tick_ns=written.env.now.tick_ns if written.env.now else None,
+        young_ticks=0 if resolved.age_until is None else resolved.age_until + 1,
+        token=resolved.token,
+        promiscuous=written.promiscuous,
+        tables=tuple(resolved.tables.values()),
+        xdp=sections(resolved.xdp),
+        tc=sections(resolved.tc),
+        user=sections(resolved.user),
+        user_row=isinstance(written.hooks.user, list),
+        forwards=tuple(written.forwards),
+        tail=resolved.tail,
+        sweep_period_ms=written.sweep.period_ms if written.sweep else 0,
+        sweep=(
+            *(
+                ir.Pass(each, sections(plans), f"sweep_{number}")
+                for number, (each, plans) in enumerate(resolved.sweep, 1)
+            ),
+            *(ir.Pass(each, sections(plans), "restore") for each, plans in resolved.passes()[len(resolved.sweep) :]),
+        ),
+        restore=ir.Restore(written.restore.rows, written.restore.fate.field, tuple(written.restore.fate.done))
+        if written.restore
+        else None,
+        budgets=tuple(
+            (program, ir.Budget(budget.insns, budget.states, budget.stack)) for program, budget in budgets if budget
+        ),
+        sources=sources,
+    )

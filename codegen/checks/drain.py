@@ -1,0 +1,83 @@
+"""Checks the compiled steps of the drain and of recovery."""
+
+from __future__ import annotations
+
+from codegen import ir
+from codegen.errors import Errors, StepSignature
+from codegen.ir.locations import reads
+from codegen.ir.walk import leaves
+from codegen.layout.resolve import Resolved
+from codegen.layout.sections import SectionPlan
+
+Steps = dict[str, ir.Step]
+
+
+def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
+    """Checks what the runtime relies on: the verdicts of these steps, and the message fields that they read."""
+    plan = resolved.drain
+    if plan is None:
+        return
+    place = {ir.EPOCH, plan.lane, plan.number}
+    for one in plan.takes:
+        last = one is plan.takes[-1]
+        _check_verdicts(steps[one.step], ("Reply", "Drop") if last else ("Continue", "Drop"), errors)
+        _check_take(resolved, one, steps[one.step], errors)
+    for one in (plan.written, plan.synced, *plan.begins):
+        _check_verdicts(steps[one.step], ("Continue", "Drop"), errors)
+        known = place - {plan.number} if one in plan.begins else place
+        _check_known(steps[one.step], known, f"which is zero there: it is told {', '.join(sorted(known))}", errors)
+    if resolved.recovery is not None and resolved.layout.drain is not None:
+        step = steps[resolved.recovery.plan.step]
+        _check_verdicts(step, ("Continue", "Drop"), errors)
+        _check_known(step, set(resolved.layout.drain.entry), "which is not in `drain.entry`, and so in no file", errors)
+
+
+def _check_verdicts(step: ir.Step, verdicts: tuple[str, ...], errors: Errors) -> None:
+    for leaf in leaves(step.body):
+        if leaf.verdict not in verdicts:
+            errors.add(
+                StepSignature(
+                    leaf.span,
+                    f"{step.name} says {leaf.verdict} in the drain",
+                    f"it ends with {' or '.join(verdicts)} there",
+                )
+            )
+
+
+def _check_take(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Errors) -> None:
+    assert resolved.drain is not None
+    tail = resolved.tail.field if resolved.tail else ""
+    for leaf in leaves(step.body):
+        if leaf.cell:
+            errors.add(
+                StepSignature(
+                    leaf.cell[0].span,
+                    f"{step.name} changes a cell of {plan.table}, from which the drain only takes",
+                    "return the cell as it is",
+                )
+            )
+        for assign in leaf.message:
+            if assign.path[0] == resolved.drain.lane:
+                errors.add(
+                    StepSignature(
+                        assign.span,
+                        f"{step.name} changes msg.{resolved.drain.lane}, which says which lane is drained",
+                        "leave it",
+                    )
+                )
+    if tail and any(where[:2] == (step.message, tail) for where in reads(step.body)):
+        errors.add(
+            StepSignature(
+                step.span,
+                f"{step.name} uses the message's {tail}, which nobody has there",
+                "only steps of hooks.user can",
+            )
+        )
+
+
+def _check_known(step: ir.Step, known: set[str], why: str, errors: Errors) -> None:
+    """Checks that a step reads only the message fields that are set at that point."""
+    for where in sorted(reads(step.body)):
+        if where[0] == step.message and (len(where) < 2 or where[1] not in known):
+            what = f"msg.{where[1]}" if len(where) > 1 else "the whole message"
+            errors.add(StepSignature(step.span, f"{step.name} reads {what}, {why}", "read other fields"))

@@ -1,0 +1,105 @@
+"""Checks the verdicts of a hook's steps, and what they may change."""
+
+from __future__ import annotations
+
+from codegen import ir
+from codegen.errors import Errors, LayoutInconsistent, StepSignature
+from codegen.ir.walk import is_called, leaves
+from codegen.layout.resolve import Resolved, position
+from codegen.layout.sections import SectionPlan
+
+
+def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+    """Runs the checks of hooks that need compiled steps."""
+    check_contended(resolved, steps, errors)
+    if not resolved.user:
+        check_forwards(resolved, steps, errors)
+    check_user(resolved, steps, errors)
+
+
+def check_contended(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+    """Checks that no section can be dropped as contended after another may have written."""
+    for hook in (resolved.xdp, resolved.tc, *(plans for _, plans in resolved.passes())):
+        writer: str | None = None
+        for plan in hook:
+            ends = list(leaves(steps[plan.step].body))
+            word_load = resolved.tables[plan.table].atomic == "word" and not any(leaf.cell for leaf in ends)
+            if plan.contended == "drop" and writer and not word_load:
+                errors.add(
+                    LayoutInconsistent(
+                        position(resolved, plan),
+                        f"{plan.step} is dropped when contended, but {writer} may have written before",
+                        "say `contended: skip`, or `never` where nobody else can write the cell then",
+                    )
+                )
+            if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
+                writer = writer or plan.step
+
+
+def check_user(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+    in_row = isinstance(resolved.layout.hooks.user, list)
+    verdicts, instead = ("Reply", "Drop"), "it ends with Reply or Drop"
+    if in_row:
+        verdicts, instead = ("Continue", *verdicts), "it ends with Continue, Reply or Drop"
+    for plan in resolved.user:
+        for leaf in leaves(steps[plan.step].body):
+            if leaf.verdict not in verdicts:
+                errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", instead))
+            if plan.reads and leaf.cell:
+                errors.add(
+                    StepSignature(
+                        leaf.cell[0].span,
+                        f"the user step {plan.step} changes a cell that it only reads",
+                        "return the cell as it is",
+                    )
+                )
+        check_again(resolved, plan, steps[plan.step], errors)
+
+
+def check_again(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Errors) -> None:
+    """Checks that the label in `again` only names Drops that change nothing."""
+    called = [leaf for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again)]
+    if plan.again and not called:
+        labels = sorted(
+            {
+                leaf.name
+                for leaf in leaves(step.body)
+                if leaf.verdict == "Drop" and not leaf.name.startswith(f"{plan.step}.")
+            }
+        )
+        errors.add(
+            LayoutInconsistent(
+                resolved.source.span(*plan.position[:-1], "again"),
+                f"no branch of {plan.step} has the label {plan.again}",
+                f"those that drop have {', '.join(labels)}"
+                if labels
+                else f"give one that drops a label: `{plan.again} :: Drop(cell, msg)`",
+            )
+        )
+    for leaf in called:
+        if leaf.verdict != "Drop" or leaf.cell:
+            what = f"says {leaf.verdict}" if leaf.verdict != "Drop" else "changes its cell"
+            errors.add(
+                StepSignature(
+                    leaf.span,
+                    f"{plan.step} is to be looked at again after {plan.again}, which {what}",
+                    "it must be a Drop that leaves the cell as it was",
+                )
+            )
+
+
+def check_forwards(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+    """Checks that xdp forwards only if there is a user hook.
+
+    Otherwise the daemon has no socket, and the client would get an ICMP error: port unreachable.
+    """
+    for plan in resolved.xdp:
+        for leaf in leaves(steps[plan.step].body):
+            if leaf.verdict == "Forward":
+                errors.add(
+                    LayoutInconsistent(
+                        leaf.span,
+                        f"{plan.step} forwards, but the layout has no hooks.user that would serve what it forwards",
+                        "add hooks.user, or end with Drop or Reply",
+                    )
+                )

@@ -1,0 +1,42 @@
+"""Checks indices whose lookup must not fail: after a section changed a cell, or of an `owned` table."""
+
+from __future__ import annotations
+
+from codegen import ir
+from codegen.analysis.lookups import lookups
+from codegen.errors import Errors, LayoutInconsistent
+from codegen.ir.walk import leaves
+from codegen.layout.resolve import Resolved, position
+from codegen.layout.sections import SectionPlan
+
+
+def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+    """Checks that every value of such an index has a cell.
+
+    Otherwise a section could be left out, which only `contended: skip` allows.
+    """
+    for hook in resolved.hooks():
+        writer = ""
+        for plan, late, within in lookups(resolved, steps, hook):
+            step, table = steps[plan.step], resolved.tables[plan.table]
+            sure = late and plan.contended != "skip"
+            if not plan.swept and (table.atomic == "owned" or (writer and sure)) and not within:
+                reason = (
+                    "which is `atomic: owned`"
+                    if table.atomic == "owned"
+                    else f"which is looked up after {writer} may have changed a cell"
+                )
+                errors.add(_beyond(resolved, table, plan, reason))
+            if any(leaf.cell and leaf.verdict == "Continue" for leaf in leaves(step.body)):
+                writer = writer or plan.step
+
+
+def _beyond(resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, reason: str) -> LayoutInconsistent:
+    width = resolved.message.field(table.index).width
+    fitting = table.capacity.bit_length() - 1
+    instead = f"make its type u{fitting}, or the capacity {2**width}" if fitting else f"make the capacity {2**width}"
+    return LayoutInconsistent(
+        position(resolved, plan),
+        f"msg.{table.index} is u{width}, and may be beyond the {table.capacity} cells of {table.name}, {reason}",
+        instead,
+    )

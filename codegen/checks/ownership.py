@@ -1,0 +1,49 @@
+"""Checks how a hook hands on an `owned` cell, which at most one section accesses at a time."""
+
+from __future__ import annotations
+
+from codegen import ir
+from codegen.errors import Errors, LayoutInconsistent
+from codegen.ir.walk import leaves
+from codegen.layout.resolve import Resolved, position
+from codegen.layout.sections import SectionPlan
+
+
+def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+    """Checks that each section that writes an owned cell is followed by a section that swaps a word.
+
+    The swap gives the cell away. It is also a full barrier, so the next owner sees what was written.
+    """
+    # The program's end gives these cells back to the daemon, so they need no swap.
+    rows = resolved.layout.restore.rows if resolved.layout.restore else None
+    for hook in resolved.hooks():
+        for at, plan in enumerate(hook):
+            written = [leaf for leaf in leaves(steps[plan.step].body) if leaf.cell]
+            if resolved.tables[plan.table].atomic != "owned" or not written or plan.table == rows:
+                continue
+            writes = f"{plan.step} writes a cell of {plan.table}, which is `atomic: owned`, and"
+            for leaf in written:
+                if leaf.verdict != "Continue":
+                    errors.add(
+                        LayoutInconsistent(
+                            leaf.span,
+                            f"{writes} ends the hook",
+                            "Continue, to a section that writes a word: by that the cell is given away",
+                        )
+                    )
+            if not any(_swaps(resolved, steps, later) for later in hook[at + 1 :]):
+                errors.add(
+                    LayoutInconsistent(
+                        position(resolved, plan),
+                        f"{writes} no section behind it writes a word",
+                        "add one: by that the cell is given away",
+                    )
+                )
+
+
+def _swaps(resolved: Resolved, steps: dict[str, ir.Step], plan: SectionPlan) -> bool:
+    return (
+        plan.when is None
+        and resolved.tables[plan.table].atomic == "word"
+        and any(leaf.cell for leaf in leaves(steps[plan.step].body))
+    )

@@ -1,0 +1,184 @@
+"""Builds and compares typed expressions: constructors that fold constants, and keys."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import fields, replace
+from typing import Any
+
+from codegen import ir
+from codegen.ir import Span
+from codegen.ir.walk import BINDING, EXPRESSIONS
+
+BOOL = ir.Bool()
+INTEGER = ir.UInt(64)
+"""Type of a number that is not a field: constants, results of arithmetic, counts and indices."""
+
+IGNORED = ("span", "interval", "type", "bound")
+_KINDS = frozenset(EXPRESSIONS)
+
+
+@functools.cache
+def _telling(kind: type) -> tuple[str, ...]:
+    """Returns the fields that must be equal for two expressions of a kind to mean the same."""
+    return tuple(item.name for item in fields(kind) if item.name not in IGNORED and item.name != "variable")
+
+
+def key(expression: Any, names: dict[str, Any] | None = None, depth: int = 0) -> Any:
+    """Returns a hashable description, equal for expressions that mean the same, wherever they are.
+
+    names: the keys of the values of LETs, and the depths at which other names are bound.
+    """
+    names = names or {}
+    if isinstance(expression, tuple):
+        return tuple(key(item, names, depth) for item in expression)
+    if isinstance(expression, ir.Var):
+        return names.get(expression.name, ("var", expression.name))
+    if isinstance(expression, ir.Let):
+        value = key(expression.value, names, depth)
+        return key(expression.body, {**names, expression.name: value}, depth)
+    if type(expression) not in _KINDS:
+        return expression
+    inner = names
+    if isinstance(expression, BINDING):
+        inner = {**names, expression.variable: ("bound", depth)}
+    parts: list[Any] = [type(expression).__name__]
+    for name in _telling(type(expression)):
+        if name in ("domain", "none") or inner is names:
+            parts.append(key(getattr(expression, name), names, depth))
+        else:
+            parts.append(key(getattr(expression, name), inner, depth + 1))
+    return tuple(parts)
+
+
+# --- Constructors ----------------------------------------------------------------------------------------
+
+
+def integer(value: int, span: Span) -> ir.Int:
+    return ir.Int(value, INTEGER, span)
+
+
+def truth(value: bool, span: Span) -> ir.Literal:
+    return ir.Literal(value, BOOL, span)
+
+
+def is_truth(expression: ir.Expr, value: bool) -> bool:
+    return isinstance(expression, ir.Literal) and expression.value is value
+
+
+def negation(operand: ir.Expr, span: Span) -> ir.Expr:
+    if isinstance(operand, ir.Not):
+        return operand.operand
+    if isinstance(operand, ir.Literal):
+        return truth(not operand.value, span)
+    return ir.Not(operand, BOOL, span)
+
+
+def logic(op: str, operands: list[ir.Expr], span: Span) -> ir.Expr:
+    """Makes `and` or `or`, flattened, without the operands that cannot change the result."""
+    neutral = op == "and"
+    kept: list[ir.Expr] = []
+    for operand in operands:
+        if is_truth(operand, neutral):
+            continue
+        kept += operand.operands if isinstance(operand, ir.Logic) and operand.op == op else (operand,)
+        if is_truth(operand, not neutral):
+            break
+    if not kept:
+        return truth(neutral, span)
+    # A constant decides the result, so the operands before it are not needed.
+    if is_truth(kept[-1], not neutral):
+        return truth(not neutral, span)
+    return kept[0] if len(kept) == 1 else ir.Logic(op, tuple(kept), BOOL, span)
+
+
+COMPARISONS = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "=": int.__eq__}
+
+
+def compare(op: str, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
+    if isinstance(left, ir.Int) and isinstance(right, ir.Int):
+        return truth(COMPARISONS[op](left.value, right.value), span)
+    if op == "=":
+        if isinstance(left, ir.Literal) and isinstance(right, ir.Literal):
+            return truth(left.value == right.value, span)
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, ir.Literal) and isinstance(one.type, ir.Bool):
+                return other if one.value else negation(other, span)
+    return ir.Compare(op, left, right, BOOL, span)
+
+
+ARITHMETIC = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "div": int.__floordiv__, "%": int.__mod__}
+UNKNOWN = ir.Interval(-(2**63), 2**64 - 1)
+
+
+def arithmetic(op: str, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
+    """Makes an Arith, and folds constants, but no division by a constant that is not positive: bounds.py refuses it."""
+    if isinstance(left, ir.Int) and isinstance(right, ir.Int) and (op not in ("div", "%") or right.value > 0):
+        return integer(ARITHMETIC[op](left.value, right.value), span)
+    return ir.Arith(op, left, right, INTEGER, span, UNKNOWN)
+
+
+def choice(condition: ir.Expr, then: ir.Expr, otherwise: ir.Expr, span: Span) -> ir.Expr:
+    """Makes an If. It is folded if the condition is constant, and becomes logic if it chooses between Booleans."""
+    if isinstance(condition, ir.Literal):
+        return then if condition.value else otherwise
+    if isinstance(then.type, ir.Bool):
+        if isinstance(then, ir.Literal):
+            return logic(
+                "or" if then.value else "and", [condition if then.value else negation(condition, span), otherwise], span
+            )
+        if isinstance(otherwise, ir.Literal):
+            first = negation(condition, span) if otherwise.value else condition
+            return logic("or" if otherwise.value else "and", [first, then], span)
+    return ir.If(condition, then, otherwise, wider(then.type, otherwise.type), span)
+
+
+def wider(one: ir.Type, other: ir.Type) -> ir.Type:
+    """Returns a type that holds the values of two types that agree."""
+    match one, other:
+        case (ir.UInt(), ir.UInt()):
+            return one if one.width >= other.width else other
+        case (ir.Set(), ir.Set()) | (ir.Sequence(), ir.Sequence()):
+            return type(one)(wider(one.element, other.element), max(one.max, other.max))
+    return one
+
+
+def selected(base: ir.Expr, place: str | ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
+    """Makes `base.place` or `base[place]`. If an update or a literal gives the value, it returns that value."""
+    if isinstance(base, ir.RecordOf):
+        return dict(base.fields)[place]
+    if isinstance(base, ir.If):
+        then, otherwise = (selected(branch, place, kind, span) for branch in (base.then, base.otherwise))
+        return choice(base.condition, then, otherwise, span)
+    if isinstance(base, ir.Let):
+        return replace(base, body=selected(base.body, place, kind, span), type=kind)
+    if isinstance(base, ir.Update):
+        return selected_of_update(base, place, kind, span)
+    if isinstance(place, str):
+        return ir.Field(base, place, kind, span)
+    return ir.Index(base, place, kind, span)
+
+
+def selected_of_update(base: ir.Update, place: str | ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
+    """Selects from an update. The last change of the place wins; equal indices may show only at run time."""
+    *earlier, (path, value) = base.updates
+    before = replace(base, updates=tuple(earlier)) if earlier else base.base
+    rest = selected(before, place, kind, span)
+    new = value if len(path) == 1 else updated(rest, path[1:], value, kind, span)
+    if isinstance(place, str):
+        return new if path[0] == place else rest
+    if key(path[0]) == key(place):
+        return new
+    if isinstance(path[0], ir.Int) and isinstance(place, ir.Int):
+        return rest
+    return choice(compare("=", place, path[0], span), new, rest, span)
+
+
+def updated(base: ir.Expr, path: ir.Path, value: ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
+    """Makes [base EXCEPT !.path = value], as one list of updates over a base that is not an update itself."""
+    if isinstance(base, ir.RecordOf) and len(path) == 1:
+        return replace(base, fields=tuple((name, value if name == path[0] else old) for name, old in base.fields))
+    if isinstance(base, ir.Update):
+        kept = tuple(update for update in base.updates if key(update[0][: len(path)]) != key(path))
+        return replace(base, updates=(*kept, (path, value)), span=span)
+    return ir.Update(base, ((path, value),), kind, span)

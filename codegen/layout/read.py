@@ -1,0 +1,36 @@
+"""Reads a protocol's layout, with the layouts that it uses and with an override."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from codegen.errors import Errors, FileMissing, LayoutInconsistent
+from codegen.ir import Span
+from codegen.layout import schema
+from codegen.layout.folders import Folders
+from codegen.layout.source import Source
+
+
+def read_layout(
+    folders: Folders, override: dict[str, Any] | Source | None, name: str | None, errors: Errors
+) -> tuple[schema.Layout, Source] | None:
+    """Returns the layout and the places of its keys; None after reporting errors.
+
+    name: the required name of the protocol, if any.
+    """
+    if not folders.layout.is_file():
+        here = Span(folders.display.name(folders.layout), 1, 1)
+        errors.add(
+            FileMissing(here, f"{folders.spec.name} has no layout.yaml", "every protocol has one: see docs/layout.md")
+        )
+        return None
+    found = schema.read(folders.layout, list(folders.others), override, folders.display, errors)
+    if found is not None and name not in (None, found[0].protocol):
+        errors.add(
+            LayoutInconsistent(
+                found[1].span("protocol"),
+                f"the protocol is called {found[0].protocol}, its folder {name}",
+                f"write `protocol: {name}`, or rename the folder",
+            )
+        )
+    return found

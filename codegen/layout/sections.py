@@ -1,0 +1,242 @@
+"""Reads the sections of a layout: which step runs where. The steps are not compiled yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from codegen import ir
+from codegen.layout.context import Context
+from codegen.layout.source import Place
+
+
+@dataclass(frozen=True)
+class SectionPlan:
+    """A section before its step is compiled."""
+
+    table: str
+    step: str
+    contended: str
+    swept: bool
+    """Whether the section is on the table that its pass goes over."""
+    position: Place
+    """Its place in the layout."""
+    user: bool = False
+    """Whether the section belongs to the user hook."""
+    reads: str = ""
+    """Part of the table that a user section only reads: `table` (all of it) or `cell`. Empty if it steps a cell."""
+    again: str = ""
+    """Label of a Drop after which the daemon runs the user hook on the message again."""
+    when: ir.When | None = None
+    """Messages that the section is for; None means all."""
+
+    @property
+    def daemon(self) -> bool:
+        """Whether the daemon starts it (the user hook or a sweep), which may run on any processor."""
+        return self.user or self.position[0] == "sweep"
+
+
+class Sections:
+    """Reads the sections of hooks and of passes."""
+
+    def __init__(self, context: Context):
+        self.context = context
+
+    def hook(self, name: str, texts: list[dict[str, Any]], message: ir.Record) -> list[SectionPlan]:
+        """Reads the sections of xdp or tc. The last one must be for all messages, because it ends the hook."""
+        plans = []
+        for at, text in enumerate(texts):
+            place: Place = ("hooks", name, at)
+            plan = self.section({key: value for key, value in text.items() if key != "when"}, place)
+            if plan is not None and "when" in text:
+                plan = replace(plan, when=self.when(text["when"], (*place, "when"), message))
+                if at == len(texts) - 1:
+                    self.context.complain(
+                        (*place, "when"),
+                        f"{plan.step} is the last section of {name}",
+                        "remove `when`: with it every message ends",
+                    )
+            plans.append(plan)
+        return [plan for plan in plans if plan is not None]
+
+    def when(self, text: Any, place: Place, message: ir.Record) -> ir.When | None:
+        """Reads `when`: an enum field of the message, and some of its members."""
+        if not isinstance(text, dict):
+            self.context.complain(
+                place, f"when: {text}", "write {kind: [Member]}, of a field of the message that is an enum"
+            )
+            return None
+        ((field, listed),) = text.items()
+        kind = dict(message.fields).get(field)
+        if not isinstance(kind, ir.Enum):
+            enums = [name for name, other in message.fields if isinstance(other, ir.Enum)]
+            self.context.complain(
+                (*place, field), f"{field} is no field of the message that is an enum", f"there is {', '.join(enums)}"
+            )
+            return None
+        if isinstance(listed, str):
+            self.context.used.add(listed)
+        members = self.context.constants.get(listed) if isinstance(listed, str) else tuple(listed)
+        if not isinstance(members, tuple):
+            self.context.complain(
+                (*place, field), f"{listed} is no constant that lists members", "write them: [Member]"
+            )
+            return None
+        for member in members:
+            if member not in kind.members:
+                self.context.complain(
+                    (*place, field), f"{member} is no member of {field}", f"there is {', '.join(kind.members)}"
+                )
+        if set(members) >= set(kind.members):
+            self.context.complain((*place, field), f"these are all members of {field}", "remove `when`")
+        return ir.When(field, tuple(member for member in kind.members if member in members))
+
+    def section(self, text: dict[str, str], place: Place, each: str | None = None) -> SectionPlan | None:
+        """Reads one section of xdp, of tc, or of a sweep's pass over the table `each`."""
+        named = table_and_step(self.context, text, place, ("contended",), "write {table: Step, contended: skip}")
+        contended = text.get("contended", "drop")
+        if contended not in ("drop", "skip", "never"):
+            self.context.complain((*place, "contended"), f"contended: {contended}", "it is drop, skip or never")
+        if named is None:
+            return None
+        table, step = named
+        if self.context.layout.tables[table].atomic == "user":
+            self.context.complain(
+                (*place, table),
+                f"only the daemon has to do with {table}, which is `atomic: user`",
+                "choose word, spin_lock or res_spin_lock for it, or move the section to hooks.user",
+            )
+        self.check_owned(table, contended, place)
+        return SectionPlan(table, step, contended, table == each, (*place, table))
+
+    def check_owned(self, table: str, contended: str, place: Place) -> None:
+        if self.context.layout.tables[table].atomic == "owned" and contended != "never":
+            self.context.complain(
+                (*place, table),
+                f"nothing keeps others from a cell of {table}, which is `atomic: owned`, while the section is at it",
+                "say `contended: never`, and have the model show it; or choose another `atomic`",
+            )
+
+    def user(self) -> list[SectionPlan]:
+        """Reads the sections of the user hook."""
+        hook = self.context.layout.hooks.user
+        if hook is None:
+            return []
+        if isinstance(hook, list):
+            plans = [self.user_section(text, ("hooks", "user", at), "") for at, text in enumerate(hook)]
+        else:
+            plans = [self.user_section(hook, ("hooks", "user"), "table")]
+        return [plan for plan in plans if plan is not None]
+
+    def user_section(self, text: dict[str, str], place: Place, default: str) -> SectionPlan | None:
+        """Reads one section of the user hook; `default` stands in for a missing `reads`."""
+        named = table_and_step(
+            self.context, text, place, ("reads", "contended", "again"), "write {table: Step, reads: cell}"
+        )
+        if named is None:
+            return None
+        table, step = named
+        owned = self.context.layout.tables[table].atomic == "owned"
+        if "contended" in text and not owned:
+            self.context.complain(
+                (*place, "contended"),
+                f"contended: {text['contended']}, in the user hook",
+                f"remove it: a section there says so only where its table is `atomic: owned`, and {table} is not",
+            )
+        reads = text.get("reads", default)
+        if "reads" in text and reads not in ("table", "cell"):
+            self.context.complain((*place, "reads"), f"reads: {reads}", "it is table or cell")
+        elif reads == "table":
+            self.check_read_table(table, place, alone=bool(default))
+        elif reads == "cell":
+            self.check_read_cell(table, place, alone=bool(default))
+        elif self.context.layout.tables[table].atomic not in ("word", "user", "owned"):
+            self.context.complain(
+                (*place, table),
+                f"the user section steps a cell of {table}, which is under a guard",
+                "only read it (`reads: cell`), or choose `atomic: word`",
+            )
+        if owned:
+            self.check_owned(table, text.get("contended", "drop"), place)
+        return SectionPlan(
+            table, step, "never" if owned else "drop", False, (*place, table), True, reads, text.get("again", "")
+        )
+
+    def check_read_table(self, table: str, place: Place, alone: bool) -> None:
+        atomic = self.context.layout.tables[table].atomic
+        if not alone:
+            self.context.complain(
+                (*place, "reads"),
+                "a section of several that reads a whole table",
+                "read one cell, or make it all there is: `user: {table: Step}`",
+            )
+        elif atomic in ("user", "owned"):
+            self.context.complain(
+                (*place, table),
+                f"the user section reads the whole of {table}, which is `atomic: {atomic}`",
+                f"step one cell: `user: [{{{table}: Step}}]`",
+            )
+        elif atomic != "word":
+            self.context.complain(
+                (*place, table),
+                f"the user section reads the whole of {table}, whose cells are no words",
+                "read one cell (`reads: cell`), or choose `atomic: word`",
+            )
+
+    def check_read_cell(self, table: str, place: Place, alone: bool) -> None:
+        model = self.context.layout.tables[table]
+        if model.atomic == "res_spin_lock":
+            self.context.complain(
+                (*place, table),
+                f"the user section reads a cell of {table}, which is under res_spin_lock",
+                "only a word, or a cell under spin_lock, can be read from userspace while it is written",
+            )
+        elif model.atomic in ("user", "owned") or (model.atomic == "word" and not alone):
+            self.context.complain(
+                (*place, "reads"),
+                f"a section that only reads a cell of {table}, which the user hook can step",
+                "remove `reads`: what a step leaves as it was is not written",
+            )
+
+    def sweep(self) -> list[tuple[str, list[SectionPlan]]]:
+        """Reads the passes of the sweep. Returns the table that each pass goes over, and its sections."""
+        passes = []
+        for at, one in enumerate(self.context.layout.sweep.passes if self.context.layout.sweep else ()):
+            place: Place = ("sweep", "passes", at)
+            passes.append((one.each, self.over(one.each, one.sections, (*place, "each"), (*place, "sections"))))
+        return passes
+
+    def over(self, each: str, texts: list[dict[str, str]], named: Place, place: Place) -> list[SectionPlan]:
+        """Reads the sections of a pass over the table `each`; `named` is the place that names the table."""
+        if each not in self.context.layout.tables:
+            self.context.complain(
+                named, f"there is no table {each}", f"there is {', '.join(self.context.layout.tables)}"
+            )
+        plans = [self.section(text, (*place, number), each) for number, text in enumerate(texts)]
+        if plans and plans[0] is not None and plans[0].table != each:
+            self.context.complain(
+                plans[0].position, f"a pass over {each} begins with {plans[0].table}", f"begin with a section on {each}"
+            )
+        return [plan for plan in plans if plan]
+
+    def restored(self) -> tuple[str, list[SectionPlan]] | None:
+        """Returns the table of rows to restore, and the sections that run on each row."""
+        restore = self.context.layout.restore
+        if restore is None:
+            return None
+        return restore.rows, self.over(restore.rows, restore.sections, ("restore", "rows"), ("restore", "sections"))
+
+
+def table_and_step(
+    context: Context, text: dict[str, str], place: Place, options: tuple[str, ...], instead: str
+) -> tuple[str, str] | None:
+    """Returns the table and the step of a section; None after reporting an error."""
+    pairs = [(table, step) for table, step in text.items() if table not in options]
+    if len(pairs) != 1 or not isinstance(pairs[0][1], str):
+        context.complain(place, "a section that is not one table with one step", instead)
+        return None
+    table, step = pairs[0]
+    if table not in context.layout.tables:
+        context.complain((*place, table), f"there is no table {table}", f"there is {', '.join(context.layout.tables)}")
+        return None
+    return table, step

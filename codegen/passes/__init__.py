@@ -1,1 +1,0 @@
-"""The passes from SANY's syntax tree to the intermediate representation, one in each file."""

@@ -1,0 +1,585 @@
+"""Turns a term into a typed expression.
+
+Types come from the layout: it gives the types of the step's parameters. `infer` derives an expression's
+type, and `check` gives it the type of its place. A string, `{}` and `<<>>` have the type of their place.
+Records are never values in C: selecting a field of an update or a literal gives the value that was put in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codegen import ir
+from codegen.errors import NoSuchField, NoSuchMember, NotCompilable, TypeMismatch, TypeUnknown
+from codegen.ir import Span
+from codegen.ir.build import (
+    BOOL,
+    INTEGER,
+    arithmetic,
+    choice,
+    compare,
+    integer,
+    key,
+    logic,
+    negation,
+    selected,
+    truth,
+    updated,
+    wider,
+)
+from codegen.ir.walk import evaluations, substitute
+from codegen.tla.kinds import (
+    Ambiguous,
+    Later,
+    Scope,
+    agree,
+    bare,
+    called,
+    described,
+    element_type,
+    joined,
+    least_pattern,
+    over_range,
+    picked,
+    set_max,
+    set_room,
+    spread,
+    stop,
+    trivial,
+    type_text,
+    wide,
+)
+from codegen.tla.terms import Term, same
+
+ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "div", "modulo": "%"}
+COMPARISONS = {"less": "<", "atmost": "<=", "more": ">", "atleast": ">="}
+SET_OPERATIONS = {"union": "union", "intersect": "intersect", "minus": "minus"}
+
+
+class Typer:
+    """Types terms."""
+
+    # --- Checking: the place gives the type -------------------------------------------------------------
+
+    def check(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
+        match term.operation:
+            case "call" | "label":
+                return called(term, self.check(term.arguments[0], kind, scope))
+            case "let":
+                return self.let(term, scope, lambda body, inner: self.check(body, kind, inner))
+            case "if":
+                least = self.least_or_none(term, scope)
+                return (
+                    self.expect(least, kind)
+                    if least is not None
+                    else self.choice(term, scope, lambda branch: self.check(branch, kind, scope))
+                )
+            case "string":
+                return self.member(term, kind)
+            case "int" if isinstance(kind, ir.Bytes) and term.value == 0:
+                return ir.Int(0, kind, term.span)
+            case "set" | "union" | "intersect" | "minus" | "filter" | "image" if isinstance(kind, (ir.Set, ir.Bits)):
+                return self.check_set(term, kind, scope)
+            case "tuple" if isinstance(kind, ir.Sequence):
+                elements = tuple(self.check(element, kind.element, scope) for element in term.arguments)
+                return ir.SequenceOf(elements, kind, term.span)
+            case "append" if isinstance(kind, ir.Sequence):
+                sequence, element = term.arguments
+                return ir.Append(
+                    self.check(sequence, kind, scope), self.check(element, kind.element, scope), kind, term.span
+                )
+            case "record":
+                return self.record(term, kind, scope)
+            case "function" if isinstance(kind, ir.Array):
+                return self.array(term, kind, scope)
+            case "var" if isinstance(scope.get(term.value), Later):
+                later = scope[term.value]
+                return self.check(later.term, kind, later.scope)
+            case "field" if (part := picked(term.arguments[0], term.value, scope)) is not None:
+                return self.check(part, kind, scope)
+        try:
+            return self.expect(self.infer(term, scope), kind)
+        except Ambiguous:
+            raise stop(TypeMismatch, term.span, f"{described(term)} where {type_text(kind)} is needed") from None
+
+    def expect(self, expression: ir.Expr, kind: ir.Type) -> ir.Expr:
+        if not agree(expression.type, kind):
+            raise stop(TypeMismatch, expression.span, f"{type_text(expression.type)} where {type_text(kind)} is needed")
+        return expression
+
+    def member(self, term: Term, kind: ir.Type) -> ir.Expr:
+        if not isinstance(kind, ir.Enum):
+            raise stop(TypeMismatch, term.span, f'the string "{term.value}" where {type_text(kind)} is needed')
+        if term.value not in kind.members:
+            raise stop(
+                NoSuchMember,
+                term.span,
+                f'"{term.value}" is no member of enum {kind.name}',
+                f"it has {', '.join(kind.members)}",
+            )
+        return ir.Literal(term.value, kind, term.span)
+
+    def record(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
+        if not isinstance(kind, ir.Record):
+            raise stop(TypeMismatch, term.span, f"a record where {type_text(kind)} is needed")
+        values = dict(zip(term.value, term.arguments))
+        for name in values:
+            self.field_type(kind, name, term.span)
+        missing = [name for name, _ in kind.fields if name not in values]
+        if missing:
+            raise stop(
+                TypeMismatch,
+                term.span,
+                f"a record without {', '.join(missing)}",
+                f"give every field of {kind.name}, or use EXCEPT",
+            )
+        return ir.RecordOf(
+            tuple((name, self.check(values[name], of, scope)) for name, of in kind.fields), kind, term.span
+        )
+
+    def array(self, term: Term, kind: ir.Array, scope: Scope) -> ir.Expr:
+        domain, value = term.arguments
+        span = term.span
+        bounds = [self.infer(bound, scope) for bound in domain.arguments] if domain.operation == "range" else []
+        if [bound.value if isinstance(bound, ir.Int) else None for bound in bounds] != [1, kind.size]:
+            raise stop(
+                TypeMismatch,
+                span,
+                f"a function whose domain is not 1..{kind.size}",
+                f"write [i \\in 1..{kind.size} |-> ...]",
+            )
+        variable = ir.Var(term.value, INTEGER, span)
+        return ir.ArrayOf(term.value, self.check(value, kind.element, {**scope, term.value: variable}), kind, span)
+
+    # --- Sets ----------------------------------------------------------------------------------------------
+
+    def check_set(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
+        """Types a set as its place says. Its parts have their own types, which may have more room than the whole."""
+        element = element_type(kind)
+        match term.operation:
+            case "set":
+                elements = tuple(self.check(argument, element, scope) for argument in term.arguments)
+                return ir.SetOf(elements, kind, term.span)
+            case "union" | "intersect" | "minus":
+                left, right = (self.part(argument, kind, scope) for argument in term.arguments)
+                return self.set_operation(term, left, right, kind)
+        if term.operation == "image" and isinstance(kind, ir.Bits):
+            return self.bits_image(term, kind, scope)
+        if term.operation == "image":
+            domain, variable, inner = self.domain(term, scope, allow_range=False)
+            return ir.Image(variable, domain, self.check(term.arguments[1], element, inner), kind, term.span)
+        domain, variable, inner = self.domain(term, scope, allow_range=isinstance(kind, ir.Bits))
+        predicate = self.check(term.arguments[1], BOOL, inner)
+        if not isinstance(kind, ir.Bits):
+            self.expect(domain, kind)
+        return ir.Filter(variable, domain, predicate, kind, term.span)
+
+    def bits_image(self, term: Term, kind: ir.Bits, scope: Scope) -> ir.Expr:
+        """Types {value : x \\in domain} as bits: one loop, without an intermediate set, even over a filter."""
+        inside = bare(term.arguments[0], scope)
+        if inside.operation != "filter":
+            domain, variable, inner = self.domain(term, scope)
+            return ir.Image(variable, domain, self.check(term.arguments[1], INTEGER, inner), kind, term.span)
+        domain, variable, inner = self.domain(inside, scope)
+        predicate = self.check(inside.arguments[1], BOOL, inner)
+        value = self.check(term.arguments[1], INTEGER, {**scope, term.value: inner[variable]})
+        return ir.Image(variable, domain, value, kind, term.span, predicate)
+
+    def part(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
+        """Types one side of a set operation whose result has the type `kind`."""
+        if isinstance(kind, ir.Bits):
+            return self.check(term, kind, scope)
+        try:
+            return self.expect(self.infer(term, scope), kind)
+        except Ambiguous:
+            return self.check(term, replace(kind, max=max(1, set_room(term))), scope)
+
+    def set_operation(self, term: Term, left: ir.Expr, right: ir.Expr, kind: ir.Type) -> ir.Expr:
+        if term.operation == "union" and isinstance(left, ir.SetOf) and isinstance(right, ir.SetOf):
+            elements = {key(element): element for element in left.elements + right.elements}
+            return ir.SetOf(tuple(elements.values()), kind, term.span)
+        return ir.SetOp(SET_OPERATIONS[term.operation], left, right, kind, term.span)
+
+    def infer_set_operation(self, term: Term, scope: Scope) -> ir.Expr:
+        left, right = self.pair(*term.arguments, scope)
+        for side in (left, right):
+            if not isinstance(side.type, (ir.Set, ir.Bits)):
+                raise stop(TypeMismatch, side.span, f"{type_text(side.type)} where a set is needed")
+        kind = left.type
+        if isinstance(kind, ir.Set):
+            if term.operation == "union":
+                kind = replace(wider(left.type, right.type), max=left.type.max + right.type.max)
+        return self.set_operation(term, left, right, kind)
+
+    def membership(self, term: Term, scope: Scope) -> ir.Expr:
+        """Types `x \\in S`; if S is a range, it becomes two comparisons."""
+        element, domain = term.arguments
+        span = term.span
+        ranged = bare(domain, scope)
+        if ranged.operation == "range":
+            value = self.check(element, INTEGER, scope)
+            low, high = (self.check(bound, INTEGER, scope) for bound in ranged.arguments)
+            return logic("and", [compare(">=", value, low, span), compare("<=", value, high, span)], span)
+        try:
+            value = self.infer(element, scope)
+        except Ambiguous:
+            within = self.infer(domain, scope)
+            return ir.In(self.check(element, element_type(within.type), scope), within, BOOL, span)
+        try:
+            within = self.infer(domain, scope)
+        except Ambiguous:
+            within = self.check(domain, ir.Set(value.type, max(1, set_room(domain))), scope)
+        if not isinstance(within.type, (ir.Set, ir.Bits)):
+            raise stop(TypeMismatch, within.span, f"{type_text(within.type)} where a set is needed")
+        self.expect(value, element_type(within.type))
+        if isinstance(within, ir.SetOf) and not within.elements:
+            return truth(False, span)
+        if isinstance(within, ir.SetOf) and isinstance(value, (ir.Int, ir.Literal)):
+            if all(isinstance(item, (ir.Int, ir.Literal)) for item in within.elements):
+                return truth(value.value in [item.value for item in within.elements], span)
+        return ir.In(value, within, BOOL, span)
+
+    def domain(self, term: Term, scope: Scope, allow_range: bool = True) -> tuple[ir.Expr, str, Scope]:
+        """Returns a binder's domain, its variable, and the scope of its body."""
+        domain = bare(term.arguments[0], scope)
+        if domain.operation == "range":
+            if not allow_range:
+                raise stop(
+                    NotCompilable,
+                    term.span,
+                    "a set that is a part of a range",
+                    "count it with Cardinality, quantify over it, or give the field the type bits",
+                )
+            low, high = (self.check(bound, INTEGER, scope) for bound in domain.arguments)
+            over: ir.Expr = ir.Range(low, high, 0, ir.Set(INTEGER, 0), domain.span)
+            element: ir.Type = INTEGER
+        else:
+            over = self.infer_or_report(term.arguments[0], scope)
+            if not isinstance(over.type, (ir.Set, ir.Bits)):
+                raise stop(TypeMismatch, over.span, f"{type_text(over.type)} where a set or a range is needed")
+            element = element_type(over.type)
+        variable = ir.Var(term.value, element, term.span)
+        return over, term.value, {**scope, term.value: variable}
+
+    # --- Inferring: the expression gives the type ------------------------------------------------------------
+
+    def infer_or_report(self, term: Term, scope: Scope) -> ir.Expr:
+        try:
+            return self.infer(term, scope)
+        except Ambiguous:
+            if bare(term, scope).operation == "image":
+                raise stop(
+                    NotCompilable,
+                    term.span,
+                    "a set made of a range",
+                    "give the field that it goes to the type bits, or count or quantify over the range",
+                ) from None
+            if bare(term, scope).operation == "range":
+                raise stop(
+                    NotCompilable,
+                    term.span,
+                    "a range as a set of its own",
+                    "quantify over it, or compare with its ends",
+                ) from None
+            raise stop(
+                TypeUnknown,
+                term.span,
+                f"nothing says of what type {described(term)} is",
+                "compare it with a field, or assign it to one",
+            ) from None
+
+    def infer(self, term: Term, scope: Scope) -> ir.Expr:
+        span, arguments = term.span, term.arguments
+        match term.operation:
+            case "call" | "label":
+                return called(term, self.infer(arguments[0], scope))
+            case "int":
+                return integer(term.value, span)
+            case "bool":
+                return truth(term.value, span)
+            case "string" | "record" | "function" | "range":
+                raise Ambiguous
+            case "var":
+                return self.variable(term, scope)
+            case "let":
+                return self.let(term, scope, self.infer)
+            case "field" | "apply":
+                return self.select(term, scope)
+            case "except":
+                return self.update(term, scope)
+            case "if":
+                least = self.least_or_none(term, scope)
+                return least if least is not None else self.infer_choice(term, scope)
+            case "set" | "tuple" if not arguments:
+                raise Ambiguous
+            case "set":
+                elements = tuple(self.several(arguments, scope))
+                return ir.SetOf(elements, ir.Set(joined(elements), len(elements)), span)
+            case "tuple":
+                elements = tuple(self.several(arguments, scope))
+                return ir.SequenceOf(elements, ir.Sequence(joined(elements), len(elements)), span)
+            case "union" | "intersect" | "minus":
+                return self.infer_set_operation(term, scope)
+            case "subseteq":
+                return self.subset(term, scope)
+            case "in":
+                return self.membership(term, scope)
+            case "notin":
+                return negation(self.membership(term, scope), span)
+            case "equal":
+                return self.equality(term, scope)
+            case "differ":
+                return negation(self.equality(term, scope), span)
+            case "not":
+                return negation(self.check(arguments[0], BOOL, scope), span)
+            case "and" | "or":
+                return logic(term.operation, [self.check(argument, BOOL, scope) for argument in arguments], span)
+            case "implies":
+                left, right = (self.check(argument, BOOL, scope) for argument in arguments)
+                return logic("or", [negation(left, left.span), right], span)
+            case "less" | "atmost" | "more" | "atleast":
+                left, right = (self.check(argument, INTEGER, scope) for argument in arguments)
+                return compare(COMPARISONS[term.operation], left, right, span)
+            case "add" | "subtract" | "multiply" | "divide" | "modulo":
+                left, right = (self.check(argument, INTEGER, scope) for argument in arguments)
+                return arithmetic(ARITHMETIC[term.operation], left, right, span)
+            case "negate":
+                return arithmetic("-", integer(0, span), self.check(arguments[0], INTEGER, scope), span)
+            case "power":
+                return self.power(term, scope)
+        return self.infer_collection(term, scope)
+
+    def infer_collection(self, term: Term, scope: Scope) -> ir.Expr:
+        """Infers the types that `infer` leaves: quantifiers, counts, sequences."""
+        span, arguments = term.span, term.arguments
+        match term.operation:
+            case "exists" | "forall":
+                domain, variable, inner = self.domain(term, scope)
+                predicate = self.check(arguments[1], BOOL, inner)
+                return ir.Quantifier(term.operation, variable, domain, predicate, BOOL, span)
+            case "choose":
+                return self.least(term, None, scope)
+            case "cardinality":
+                return self.cardinality(term, scope)
+            case "filter":
+                domain, variable, inner = self.domain(term, scope, allow_range=False)
+                return ir.Filter(variable, domain, self.check(arguments[1], BOOL, inner), domain.type, span)
+            case "image":
+                if over_range(term, scope):
+                    raise Ambiguous
+                domain, variable, inner = self.domain(term, scope, allow_range=False)
+                value = self.infer_or_report(arguments[1], inner)
+                return ir.Image(variable, domain, value, ir.Set(value.type, set_max(domain.type)), span)
+            case "length":
+                return ir.Cardinality(self.sequence(arguments[0], scope), INTEGER, span, ir.Interval(0, 0))
+            case "head":
+                sequence = self.sequence(arguments[0], scope)
+                return selected(sequence, integer(1, span), sequence.type.element, span)
+            case "tail":
+                sequence = self.sequence(arguments[0], scope)
+                return ir.Tail(sequence, sequence.type, span)
+            case "append":
+                sequence = self.sequence(arguments[0], scope)
+                kind = replace(sequence.type, max=sequence.type.max + 1)
+                return ir.Append(sequence, self.check(arguments[1], kind.element, scope), kind, span)
+        raise stop(NotCompilable, span, f"{term.operation} cannot be compiled", "see docs/language.md")
+
+    def variable(self, term: Term, scope: Scope) -> ir.Expr:
+        value = scope[term.value]
+        if isinstance(value, Later):
+            return self.infer(value.term, value.scope)
+        return replace(value, span=term.span) if isinstance(value, ir.Var) else value
+
+    def let(self, term: Term, scope: Scope, go) -> ir.Expr:
+        """Types a LET. It stays a Let if that saves work; otherwise its value replaces its use."""
+        value_term, body_term = term.arguments
+        try:
+            value = self.infer(value_term, scope)
+        except Ambiguous:
+            return go(body_term, {**scope, term.value: Later(value_term, scope)})
+        if trivial(value) or isinstance(value.type, (ir.Record, ir.Table)):
+            return go(body_term, {**scope, term.value: value})
+        body = go(body_term, {**scope, term.value: ir.Var(term.value, value.type, value.span)})
+        uses = evaluations(body, term.value)
+        if uses == 1:
+            return substitute(body, term.value, value)
+        return ir.Let(term.value, value, body, body.type, term.span) if uses else body
+
+    def select(self, term: Term, scope: Scope) -> ir.Expr:
+        base_term = term.arguments[0]
+        if term.operation == "field" and (part := picked(base_term, term.value, scope)) is not None:
+            return self.infer(part, scope)
+        if term.operation == "field" and bare(base_term, scope).operation == "record":
+            raise stop(NoSuchField, term.span, f"the record has no field {term.value}")
+        base = self.infer_or_report(base_term, scope)
+        if term.operation == "field":
+            if not isinstance(base.type, ir.Record):
+                raise stop(
+                    TypeMismatch, term.span, f"field {term.value} of {type_text(base.type)}", "only a record has fields"
+                )
+            return selected(base, term.value, self.field_type(base.type, term.value, term.span), term.span)
+        index = self.check(term.arguments[1], INTEGER, scope)
+        return selected(base, index, self.indexed_type(base.type, term.span), term.span)
+
+    def field_type(self, kind: ir.Record, name: str, span: Span) -> ir.Type:
+        fields = dict(kind.fields)
+        if name not in fields:
+            raise stop(NoSuchField, span, f"{kind.name} has no field {name}", f"it has {', '.join(fields)}")
+        return fields[name]
+
+    def indexed_type(self, kind: ir.Type, span: Span) -> ir.Type:
+        match kind:
+            case ir.Array(element) | ir.Sequence(element):
+                return element
+            case ir.Table():
+                return kind.cell
+        raise stop(
+            TypeMismatch, span, f"an index into {type_text(kind)}", "arrays, sequences and a user step's table have one"
+        )
+
+    def update(self, term: Term, scope: Scope) -> ir.Expr:
+        base_term, value_term, *places = term.arguments
+        base = self.infer(base_term, scope)
+        if isinstance(base.type, ir.Table):
+            raise stop(
+                NotCompilable,
+                term.span,
+                "a user step that changes its table",
+                "it only finds; say in the message what a TC or sweep step is to change",
+            )
+        kind, path = base.type, []
+        for place in places:
+            if place.operation == "string":
+                if not isinstance(kind, ir.Record):
+                    raise stop(
+                        TypeMismatch,
+                        place.span,
+                        f"field {place.value} of {type_text(kind)}",
+                        "only a record has fields",
+                    )
+                kind = self.field_type(kind, place.value, place.span)
+                path.append(place.value)
+            else:
+                kind = self.indexed_type(kind, place.span)
+                path.append(self.check(place, INTEGER, scope))
+        return updated(base, tuple(path), self.check(value_term, kind, scope), base.type, term.span)
+
+    def choice(self, term: Term, scope: Scope, branch) -> ir.Expr:
+        condition = self.check(term.arguments[0], BOOL, scope)
+        return choice(condition, branch(term.arguments[1]), branch(term.arguments[2]), term.span)
+
+    def infer_choice(self, term: Term, scope: Scope) -> ir.Expr:
+        condition = self.check(term.arguments[0], BOOL, scope)
+        then, otherwise = self.pair(*term.arguments[1:], scope)
+        return choice(condition, then, otherwise, term.span)
+
+    def pair(self, left: Term, right: Term, scope: Scope) -> tuple[ir.Expr, ir.Expr]:
+        """Types two terms of the same type; one may get it from the other."""
+        first, second = self.several((left, right), scope)
+        return first, second
+
+    def several(self, terms: tuple[Term, ...], scope: Scope) -> list[ir.Expr]:
+        # Try literals last, because they say least about their type: {1} may be a set or bits.
+        for term in sorted(terms, key=lambda term: bare(term, scope).operation in ("set", "tuple")):
+            try:
+                first = self.infer(term, scope)
+            except Ambiguous:
+                continue
+            kind = first.type
+            return [first if other is term else self.check(other, wide(kind), scope) for other in terms]
+        raise Ambiguous
+
+    def equality(self, term: Term, scope: Scope) -> ir.Expr:
+        left_term, right_term = (self.text(argument, scope) for argument in term.arguments)
+        if left_term.operation == right_term.operation == "string":
+            return truth(left_term.value == right_term.value, term.span)
+        for one, other in ((left_term, right_term), (right_term, left_term)):
+            if other.operation == "string" and one.operation in ("if", "let"):
+                tests = spread(one, scope, lambda text, other=other: replace(term, arguments=(text, other)))
+                if tests is not None:
+                    return self.check(tests, BOOL, scope)
+        try:
+            left, right = self.pair(*term.arguments, scope)
+        except Ambiguous:
+            raise stop(
+                TypeUnknown, term.span, "nothing says of what type the two sides are", "compare with a field"
+            ) from None
+        if isinstance(left.type, ir.Table):
+            raise stop(NotCompilable, term.span, "a comparison of tables", "compare cells")
+        return self.equal(left, right, term.span)
+
+    def text(self, term: Term, scope: Scope) -> Term:
+        """Strips calls and labels from a term, or from the part of a record literal that it selects."""
+        inner = bare(term, scope)
+        if inner.operation == "field" and (part := picked(inner.arguments[0], inner.value, scope)) is not None:
+            return bare(part, scope)
+        return inner
+
+    def equal(self, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
+        """Compares two values; records are compared field by field."""
+        if not isinstance(left.type, ir.Record):
+            return compare("=", left, right, span)
+        sides = [[selected(side, name, kind, span) for side in (left, right)] for name, kind in left.type.fields]
+        return logic("and", [self.equal(one, other, span) for one, other in sides], span)
+
+    def subset(self, term: Term, scope: Scope) -> ir.Expr:
+        if bare(term.arguments[1], scope).operation == "range":
+            raise stop(NotCompilable, term.span, "\\subseteq of a range", "write \\A x \\in S : x >= low /\\ x <= high")
+        left, right = self.pair(*term.arguments, scope)
+        if not isinstance(left.type, (ir.Set, ir.Bits)):
+            raise stop(TypeMismatch, left.span, f"{type_text(left.type)} where a set is needed")
+        return ir.Subset(left, right, BOOL, term.span)
+
+    def power(self, term: Term, scope: Scope) -> ir.Expr:
+        base, exponent = (self.check(argument, INTEGER, scope) for argument in term.arguments)
+        if isinstance(base, ir.Int) and isinstance(exponent, ir.Int) and 0 <= exponent.value <= 64:
+            return integer(base.value**exponent.value, term.span)
+        raise stop(NotCompilable, term.span, "a power that is not constant", "both sides of ^ must be constants")
+
+    def sequence(self, term: Term, scope: Scope) -> ir.Expr:
+        sequence = self.infer_or_report(term, scope)
+        if not isinstance(sequence.type, ir.Sequence):
+            raise stop(TypeMismatch, sequence.span, f"{type_text(sequence.type)} where a sequence is needed")
+        return sequence
+
+    def cardinality(self, term: Term, scope: Scope) -> ir.Expr:
+        """Types Cardinality. For a filter it is a Count, which builds no set."""
+        operand = bare(term.arguments[0], scope)
+        if operand.operation == "filter":
+            domain, variable, inner = self.domain(operand, scope)
+            predicate = self.check(operand.arguments[1], BOOL, inner)
+            return ir.Count(variable, domain, predicate, INTEGER, term.span, ir.Interval(0, 0))
+        if operand.operation == "set" and not operand.arguments:
+            return integer(0, term.span)
+        over = self.infer_or_report(term.arguments[0], scope)
+        if not isinstance(over.type, (ir.Set, ir.Bits)):
+            raise stop(TypeMismatch, over.span, f"{type_text(over.type)} where a set is needed")
+        return ir.Cardinality(over, INTEGER, term.span, ir.Interval(0, 0))
+
+    # --- CHOOSE: only the least of a range ------------------------------------------------------------------------
+
+    def least_or_none(self, term: Term, scope: Scope) -> ir.Expr | None:
+        """Types IF \\E i \\in a..b : P(i) THEN CHOOSE the least ELSE none as one expression; None for another IF."""
+        condition, then, otherwise = (bare(argument, scope) for argument in term.arguments)
+        if condition.operation != "exists" or then.operation != "choose":
+            return None
+        found = least_pattern(then)
+        if found is None or not same(condition.arguments[0], then.arguments[0]):
+            return None
+        if not same(condition.arguments[1], found, {condition.value: then.value}):
+            return None
+        return self.least(then, otherwise, scope)
+
+    def least(self, term: Term, none: Term | None, scope: Scope) -> ir.Expr:
+        predicate_term = least_pattern(term)
+        if predicate_term is None:
+            raise stop(
+                NotCompilable,
+                term.span,
+                "a CHOOSE that is not the least of a range",
+                "use FirstIndex, or CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)",
+            )
+        domain, variable, inner = self.domain(term, scope)
+        predicate = self.check(predicate_term, BOOL, inner)
+        otherwise = self.check(none, INTEGER, scope) if none is not None else None
+        return ir.First(variable, domain, predicate, otherwise, INTEGER, term.span, ir.Interval(0, 0))

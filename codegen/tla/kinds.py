@@ -1,0 +1,195 @@
+"""Helpers of the typer: they inspect types, and terms that have no type yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from codegen import ir
+from codegen.errors import SpecError, Stop
+from codegen.ir import Span
+from codegen.ir.build import INTEGER, wider
+from codegen.tla.terms import Term, occurs, same
+
+
+class Ambiguous(Exception):
+    """Raised for a term whose type depends on its place."""
+
+
+@dataclass(frozen=True)
+class Later:
+    """A LET whose value gets its type from each place that uses it."""
+
+    term: Term
+    scope: Scope
+
+
+Scope = dict[str, ir.Expr | Later]
+
+
+def type_text(kind: ir.Type) -> str:
+    """Returns a type as a message shows it."""
+    match kind:
+        case ir.UInt(width):
+            return "an integer" if kind == INTEGER else f"u{width}"
+        case ir.Bool():
+            return "bool"
+        case ir.Enum(name):
+            return f"enum {name}"
+        case ir.Bytes(size):
+            return f"bytes of {size}"
+        case ir.Set(element):
+            return f"a set of {type_text(element)}"
+        case ir.Bits(size):
+            return f"bits of {size}"
+        case ir.Array(element, size):
+            return f"an array of {size} {type_text(element)}"
+        case ir.Sequence(element):
+            return f"a sequence of {type_text(element)}"
+        case ir.Table(name):
+            return f"the table {name}"
+        case ir.Record(name):
+            return f"record {name}"
+    return str(kind)
+
+
+def agree(one: ir.Type, other: ir.Type) -> bool:
+    """Whether values of the two types may be compared and assigned. bounds.py checks widths and rooms."""
+    match one, other:
+        case (ir.UInt(), ir.UInt()):
+            return True
+        case (ir.Set(), ir.Set()) | (ir.Sequence(), ir.Sequence()):
+            return agree(one.element, other.element)
+        case (ir.Array(), ir.Array()):
+            return one.size == other.size and agree(one.element, other.element)
+    return one == other
+
+
+def trivial(expression: ir.Expr) -> bool:
+    """Whether an expression may be copied to many places at no cost."""
+    if isinstance(expression, (ir.Int, ir.Literal, ir.Var)):
+        return True
+    return isinstance(expression, ir.Field) and trivial(expression.base)
+
+
+def stop(kind: type[SpecError], span: Span, found: str, instead: str = "") -> Stop:
+    return Stop(kind(span, found, instead))
+
+
+def least_pattern(term: Term) -> Term | None:
+    """Returns P of `CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)`; None for another CHOOSE."""
+    domain, body = term.arguments
+    if domain.operation != "range" or body.operation != "and" or len(body.arguments) != 2:
+        return None
+    predicate, none_before = body.arguments
+    if none_before.operation != "forall" or none_before.arguments[1].operation != "not":
+        return None
+    before, negated = none_before.arguments
+    if before.operation != "range" or not same(before.arguments[0], domain.arguments[0]):
+        return None
+    end = before.arguments[1]
+    if end.operation != "subtract" or end.arguments[0].value != term.value or end.arguments[0].operation != "var":
+        return None
+    if end.arguments[1].operation != "int" or end.arguments[1].value != 1:
+        return None
+    other = none_before.value
+    if not same(predicate, negated.arguments[0], {term.value: other}) or occurs(other, predicate):
+        return None
+    return predicate
+
+
+def called(term: Term, expression: ir.Expr) -> ir.Expr:
+    """Gives the result of an operator of another file the place of the call, for messages."""
+    return replace(expression, span=term.span) if expression.span.file != term.span.file else expression
+
+
+def element_type(kind: ir.Type) -> ir.Type:
+    return INTEGER if isinstance(kind, ir.Bits) else kind.element
+
+
+def set_max(kind: ir.Type) -> int:
+    return kind.size if isinstance(kind, ir.Bits) else kind.max
+
+
+def joined(expressions: tuple[ir.Expr, ...]) -> ir.Type:
+    """Returns a type that holds the values of all expressions."""
+    kind = expressions[0].type
+    for expression in expressions[1:]:
+        kind = wider(kind, expression.type)
+    return kind
+
+
+def wide(kind: ir.Type) -> ir.Type:
+    """Returns the type that the other side of a comparison must have; its width and room may differ."""
+    return INTEGER if isinstance(kind, ir.UInt) else kind
+
+
+def set_room(term: Term) -> int:
+    """Returns the greatest number of elements that the literals of a set term can have."""
+    if term.operation == "set":
+        return len(term.arguments)
+    return sum(set_room(argument) for argument in term.arguments)
+
+
+def bare(term: Term, scope: Scope) -> Term:
+    """Strips calls and labels from a term, and replaces a name that has no type yet by its value."""
+    while term.operation in ("call", "label") or (term.operation == "var" and isinstance(scope.get(term.value), Later)):
+        if term.operation == "var":
+            later = scope[term.value]
+            term, scope = later.term, later.scope
+        else:
+            term = term.arguments[0]
+    return term
+
+
+def over_range(image: Term, scope: Scope) -> bool:
+    """Whether an image goes over a range or a part of one. Then only its place can say that it is bits."""
+    domain = bare(image.arguments[0], scope)
+    return domain.operation == "range" or (
+        domain.operation == "filter" and bare(domain.arguments[0], scope).operation == "range"
+    )
+
+
+def spread(term: Term, scope: Scope, change) -> Term | None:
+    """Applies `change` to the literal in each branch of a term; returns None if a branch is not a literal.
+
+    So a step can take apart the result of another operator: `LET r == Step(cell, msg) IN IF r.verdict = ...`.
+    """
+    match term.operation:
+        case "call" | "label":
+            return spread(term.arguments[0], scope, change)
+        case "var" if isinstance(scope.get(term.value), Later):
+            return spread(scope[term.value].term, scope[term.value].scope, change)
+        case "if":
+            condition, *branches = term.arguments
+            done = [spread(branch, scope, change) for branch in branches]
+            return None if None in done else replace(term, arguments=(condition, *done))
+        case "let":
+            value, body = term.arguments
+            done = spread(body, {**scope, term.value: Later(value, scope)}, change)
+            return None if done is None else replace(term, arguments=(value, done))
+        case "record" | "string":
+            return change(term)
+    return None
+
+
+def picked(term: Term, name: str, scope: Scope) -> Term | None:
+    """Returns the term of a field of `term`; None if `term` is not made of record literals."""
+
+    def field(record: Term) -> Term | None:
+        if record.operation != "record" or name not in record.value:
+            return None
+        return record.arguments[record.value.index(name)]
+
+    return spread(term, scope, field)
+
+
+def described(term: Term) -> str:
+    """Returns a term as a message names it."""
+    names = {
+        "string": f'the string "{term.value}"',
+        "set": "the set",
+        "tuple": "the sequence",
+        "record": "the record",
+        "function": "the function",
+    }
+    return names.get(term.operation, "the expression")
