@@ -10,7 +10,7 @@ from harness.bench.workload import COUNT_MAX, ENTRY, INTERVALS_MAX, Interval, mi
 
 
 def chances(numbers):
-    """Of each interval, by its first number: what the table's entries come to."""
+    """Returns the share of each interval, keyed by its first number, that the table's entries give."""
     entries = [ENTRY.unpack(entry) for entry in table(numbers)]
     found = {}
     for first, other_first, count, other_count, threshold, _ in entries:

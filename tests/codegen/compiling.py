@@ -33,7 +33,7 @@ static bool contested(__u64 *word, __u64 before, __u64 after)
 }
 #define __sync_bool_compare_and_swap contested
 """
-"""What comes before generated C whose compare-and-swaps are to lose."""
+"""Text before generated C that makes its compare-and-swaps fail."""
 
 
 def _clang(folder: Path, arguments: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ KNOWN = re.compile(r"redefinition of '(\w+)' as different kind|declaration of bu
 
 
 def refused(folder: Path, names: list[str]) -> set[str]:
-    """Those that clang knows as functions."""
+    """Returns the names that clang knows as functions."""
     source = folder / "maps.c"
     source.write_text("".join(f"struct {{ int map; }} {name};\n" for name in names))
     command = ["clang-19", "-target", "bpf", "-O2", "-fsyntax-only", "-ferror-limit=0", str(source)]

@@ -85,12 +85,12 @@ def domain(*families: dict, values: dict | None = None, build: str = "small", **
 
 
 def cases_of(family: Family) -> list[dict[str, object]]:
-    """What each case of a sampled family gives the places."""
+    """Returns the values that each case of a sampled family gives to the places."""
     return [{str(place): value for place, value in sample} for sample in family.dimensions[0]]
 
 
 def values_of(place: str, **options) -> list:
-    """What a family that varies one place over `all` goes through."""
+    """Returns the values of a family that varies one place over `all`."""
     made = domain({"name": "one", "hook": "xdp", "vary": {place: "all"}}, **options).families[0]
     home, field = place.split(".")
     return [dict(assignment)[Place(home, None, field)] for assignment in made.dimensions[0]]

@@ -119,7 +119,7 @@ def test_foreign_ipv4(bench, kind):
 
 @pytest.mark.parametrize("words", [6, 7, 15, 4])
 def test_options_that_only_the_header_tells_of(bench, words):
-    """What stands 20 bytes into the header looks like a request and is options, or a header that is too short."""
+    """The bytes at offset 20 of the header look like a request. They are options, or the header is too short."""
     packet = bytearray(bench.frame(4).to_bytes())
     packet[14] = 0x40 | words
     packet[24:26] = b"\0\0"
@@ -197,7 +197,7 @@ def test_values_outside_their_types_are_malformed(bench, version):
 
 @VERSIONS
 def test_an_answer_that_comes_back_changes_nothing(bench, version):
-    """The program's own answer, sent to it by somebody: a kind that is no request."""
+    """Somebody sends the program its own answer, whose kind is not a request."""
     answer = bench.xdp(bench.frame(version).to_bytes()).packet
     payload = answer[bench.frame(version).payload_offset() :]
     found = bench.xdp(replace(bench.frame(version), payload=payload).to_bytes())

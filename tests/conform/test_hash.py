@@ -90,7 +90,7 @@ def colliding(count: int, capacity: int) -> list[int]:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_whatever_the_values_few_seeds_put_two_into_one_cell(library, name):
-    """Of 4 multipliers in `capacity` at most, for each of the two indices, and of 16 in the product for both."""
+    """At most 4 of `capacity` multipliers collide in each of the two indices, and 16 of the product in both."""
     first, second, draws = 96, 64, 4_000
     step = STEPS[name]
     values = colliding(12, first) if step is None else [step(number) for number in range(12)]

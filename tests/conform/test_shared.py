@@ -25,7 +25,7 @@ def shared() -> Shared:
 
 
 def ground_of(shared: Shared, work: Path, program: Path | None = None) -> Ground:
-    """What a campaign would compare the small build on, compiled of other steps where a program is given."""
+    """Returns the inputs on which a campaign would compare the small build; `program` gives other steps."""
     sources = Sources(REPOSITORY, shared.spec, work, program=program)
     protocol, texts = shared.generated(program or shared.spec, override(shared.text.small, shared.shipped, LAYOUT))
     return shared.ground(protocol, sources, write(sources, protocol, texts, LAYOUT, "small").generated, "small")

@@ -52,7 +52,7 @@ def wire(tmp_path_factory) -> ctypes.CDLL:
 
 
 def test_a_sum_is_folded_until_nothing_carries(wire):
-    """What is left is the sum modulo 0xffff, and 0xffff instead of 0; the corners are where all words are ones."""
+    """The rest is the sum modulo 0xffff, with 0xffff instead of 0. The corners have all words ones."""
     ends = [0, 1, 2, 0x8000, 0xFFFE, 0xFFFF]
     corners = [a << 48 | b << 32 | c << 16 | d for a in ends for b in ends for c in ends for d in ends]
     noise = random.Random(5)

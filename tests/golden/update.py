@@ -14,7 +14,7 @@ def cases() -> list[str]:
 
 
 def files(case: str) -> dict[str, str]:
-    """What the generator writes for a case."""
+    """Returns the files that the generator writes for a case."""
     from codegen.emit import generate
     from codegen.compile import load
 

@@ -34,7 +34,7 @@ def quiet(_: str) -> None:
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory) -> Path:
-    """Of our own: the command has one folder for all who use it."""
+    """Returns a folder of our own, because the command has one folder for all its users."""
     return Path(tmp_path_factory.mktemp("kernels"))
 
 

@@ -11,7 +11,7 @@ TOKEN = b"invited."
 
 
 def answer_to(codec: Any, datagram: bytes, kind: str, **changes: object) -> bytes:
-    """What a server would answer to a request."""
+    """Returns a server's answer to a request."""
     message = codec.Message.decode(datagram)
     message.kind = codec.Kind[kind]
     for name, value in changes.items():

@@ -14,7 +14,7 @@ from typing import Any
 from spec.lib.session_reference import SessionReference
 
 CAPACITIES = {"session": 64, "credential": 64, "answer": 64, "bucket": 8, "page": 4, "shelf": 512, "tail": 512}
-"""Of a small store."""
+"""Capacities of a small store."""
 
 
 class OfEightBuckets:

@@ -40,7 +40,7 @@ def filling():
 
 
 def spoiled(filling, index, **fields):
-    """What the check says of a store of which one bucket is altered, and which is mended again."""
+    """Returns the check's complaints about a store with one altered bucket, and mends the bucket."""
     cell = filling.server.cell("bucket", index)
     filling.server.write("bucket", index, cell | fields)
     try:

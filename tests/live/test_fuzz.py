@@ -38,7 +38,7 @@ class Careless(kv_reference.Reference):
 
 
 def find_fault(monkeypatch, seed: int) -> list[str]:
-    """What a round against the forgetful reference fails with."""
+    """Returns the failure of a round against the forgetful reference."""
     monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=Forgetful, Actor=Actor))
     with pytest.raises(AssertionError) as failure:
         play("lock", VARIANTS[1], 3, seed, 10, shrink=False)
@@ -108,7 +108,7 @@ def test_server_is_blank_again_for_every_example():
 
 
 def test_a_daemon_that_stands_still_is_waited_for():
-    """What it was asked meanwhile is answered when it goes on; and it may be killed while it stands."""
+    """Requests that arrive while it stands still are answered when it goes on. It may be killed meanwhile."""
     counted = Counter()
     for seed in range(40, 60):
         counted += play("lock", VARIANTS[0], 4, seed=seed, examples=6)

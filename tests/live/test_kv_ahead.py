@@ -56,9 +56,7 @@ def runs(server: Server) -> dict[str, int]:
 
 
 def test_both_programs_answer(server, caller):
-    """What is spilled, and found again, goes to the daemon by a ring buffer from the one, and by a socket from the
-    other.
-    """
+    """Spilled and found keys reach the daemon by a ring buffer from one program, and by a socket from the other."""
     for key in KEYS:
         assert caller.insert(key, b"first of %d" % key) == Outcome("INSERTED", 1)
     for key in KEYS:

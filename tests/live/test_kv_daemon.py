@@ -49,7 +49,7 @@ def spilled(server: Server) -> dict[int, int]:
 
 
 def asked_again(server: Server, caller: KvCaller) -> Outcome:
-    """What the last write is answered with when it is sent once more."""
+    """Returns the answer to the last write when it is sent again."""
     session, codec = caller.session, server.build.codec
     message = codec.Message(
         kind=codec.Kind.INSERT, client=session.number, sequence=session.sequence, secret=session.secret
@@ -105,9 +105,7 @@ def test_a_write_waits_for_the_daemon(server, caller):
 
 
 def test_no_room(server, caller):
-    """The page is full: an insert that would need it is told so and changes nothing, also when it is asked for
-    again.
-    """
+    """The page is full: an insert that needs it is refused and changes nothing, also when it is sent again."""
     for key in range(1, 9):
         assert caller.insert(key, b"%d" % key).kind == "INSERTED"
     before = server.tables()

@@ -98,7 +98,7 @@ def tables() -> dict[str, list[dict[str, object]]]:
 
 
 def with_tail(**changes: object) -> tuple[Reference, dict[str, list[dict[str, object]]]]:
-    """That, and a long value of key 2 in the second spot."""
+    """Adds a long value of key 2 in the second spot."""
     reference, cells = filled(**changes), tables()
     execute(reference, "INSERT", 17, "INSERTED", 1, key=2, **TAIL)
     cells["session"][1].update({"sequence": 17, "outcome": "Inserted"})

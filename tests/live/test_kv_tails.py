@@ -81,7 +81,7 @@ def filled(caller: KvCaller, size: int = VALUE_MAX) -> None:
 def answers_after(
     server: Server, connection: socket.socket, requests: list[bytes], meanwhile: Any = lambda: None
 ) -> list[Any]:
-    """What comes of requests that all wait for the daemon while something else is done."""
+    """Returns the answers to requests that all wait for the daemon while something else is done."""
     with server.standing_still():
         for request in requests:
             connection.send(request)
@@ -158,7 +158,9 @@ def test_a_deleted_value_leaves_its_spot_wherever_it_was(server, caller):
 
 
 def test_a_full_shelf(server, caller):
-    """What needs another spot is told so and changes nothing; a short value that takes a long one's place frees one."""
+    """A value that needs another spot is refused and changes nothing. A short value in place of a long one frees a
+    spot.
+    """
     filled(caller)
     before = kept(server)
     assert caller.insert(4, value(SLOT_SIZE + 1)) == Outcome("NO_ROOM", None)
@@ -193,8 +195,8 @@ def test_long_values_outlive_the_daemon(server, caller):
 
 
 def test_daemon_down(server, caller):
-    """The kernel goes on with what is short; who asks for a long value, or writes a short one in its place, is told.
-    What has a tail itself is lost.
+    """The kernel goes on serving short values. A client that reads a long value, or replaces it by a short one,
+    gets an answer that says so. A request with a tail is lost.
     """
     assert caller.insert(1, value(VALUE_MAX)).is_done and caller.insert(2, b"short").is_done
     server.kill()

@@ -178,8 +178,8 @@ def test_wrong_rows(rows, complaint):
 
 
 def test_what_files_tell_of_those_who_were_not_answered(tmp_path: Path):
-    """A number was given before the one behind it was answered, the last one before all was over. What is in no file
-    never was.
+    """A number was given before the one behind it was answered, the last one before all was over. A record that is
+    in no file never existed.
     """
     operations = [
         told(0),

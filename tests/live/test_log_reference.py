@@ -92,7 +92,7 @@ def tables(
 
 
 def entries() -> list[dict[str, Any]]:
-    """Of the files of `filled`."""
+    """Returns the records of the files of `filled`."""
     places = [(1, 1, 11), (1, 2, 12), (0, 1, 13), (1, 3, 14)]
     return [place(log, number) | cell(sequence) | {"value": VALUE.hex()} for log, number, sequence in places]
 

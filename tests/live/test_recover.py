@@ -85,7 +85,7 @@ def damaged(folder: Path, copy: Path) -> Path:
 
 
 def test_the_store_has_the_newest_of_each_key(log, store, tmp_path):
-    """What is corrupt is named, and all that is whole gets there nevertheless. A second time changes nothing."""
+    """Corrupt files are named, and every whole record is restored nevertheless. A second time changes nothing."""
     with Rig("rec") as rig:
         with Server(rig, log) as server:
             server.start()

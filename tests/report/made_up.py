@@ -181,7 +181,7 @@ def _bench() -> dict[str, Any]:
 
 
 def everything() -> dict[str, dict[str, Any]]:
-    """What was found, by `command/subject`: all of it as it should be, but for what is not taken in conformance."""
+    """Returns findings by `command/subject`. All are good, except branches that conformance does not take."""
     failing = _model(
         "fail_twice",
         must_fail=True,

@@ -38,7 +38,7 @@ window.addEventListener("load", () => {
 
 @dataclass(frozen=True)
 class Seen:
-    """What a browser made of a page. probe: what PROBE measured; console: what was logged there."""
+    """A page as a browser shows it. probe: what PROBE measured; console: what was logged there."""
 
     probe: dict
     console: list[str]
@@ -69,7 +69,7 @@ def browse(tmp_path):
 
 
 def look(browse, page: str, is_open: bool = True) -> Seen:
-    """With all folds open, or as the reader finds them closed. What the page asks for against its own policy is on the
+    """With all folds open, or as the reader finds them closed. Requests against the page's own policy are on the
     console.
     """
     assert POLICY in page

@@ -19,7 +19,7 @@ from tests.report.made_up import COMMIT
 
 
 class Text(HTMLParser):
-    """What a page says, and what it refers to."""
+    """Collects the text of a page, and its references."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

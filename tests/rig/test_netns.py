@@ -19,7 +19,7 @@ PORT = 20999
 
 
 def present(name: str) -> list[str]:
-    """What there still is of a rig."""
+    """Returns what is left of a rig."""
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
     return [
         *(path.name for path in Path("/run/netns").glob(f"{name}-*")),
@@ -65,7 +65,7 @@ def test_xdp_tx_reaches_the_client_and_nothing_else_is_on_the_link(bpf_object):
 
 
 def checksum_is_right(frame: bytes) -> bool:
-    """Of a UDP datagram in IPv4 without options."""
+    """Computes the checksum of a UDP datagram in IPv4 without options."""
     length = int.from_bytes(frame[38:40], "big")
     covered = frame[26:34] + bytes([0, 17]) + frame[38:40] + frame[34 : 34 + length]
     covered += b"\0" * (len(covered) % 2)

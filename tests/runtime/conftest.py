@@ -36,7 +36,7 @@ Missing = Callable[[str], tuple[str, ...]]
 
 
 def wait_for(condition: Callable[[], Any], what: str, timeout_s: float = 5) -> Any:
-    """What `condition` returns once it is true; fails the test when it stays false."""
+    """Returns the result of `condition` once it is true; fails the test if it stays false."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         value = condition()

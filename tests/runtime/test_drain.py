@@ -117,7 +117,7 @@ class Ledger(Echo):
             self.socket.settimeout(2)
 
     def entries(self) -> list[dict[str, Any]]:
-        """Of all segments; with the report at last."""
+        """Returns the entries of all segments, then the report."""
         done = self.succeed("segments", str(self.segments), "--json", "--entries")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -179,8 +179,8 @@ def test_what_is_added_is_drained_and_recovered(ledger: Ledger, tmp_path: Path) 
 
 
 def test_a_daemon_that_is_killed_leaves_nothing_out(ledger: Ledger) -> None:
-    """Again and again, while records come in; they wait in the tables until there is a daemon, and then there is no
-    room.
+    """Kills the daemon again and again while records come in. They wait in the tables until a daemon runs, or the
+    tables are full.
     """
     for _ in range(6):
         daemon = ledger.begin()
@@ -393,8 +393,8 @@ def test_the_sanitizers_find_nothing(built: Callable[..., Path], rig: Rig, tmp_p
 
 
 def test_as_another_user(ledger: Ledger, reachable: Path) -> None:
-    """The folder is opened with that user's rights: who may not make it, or files there, is told so; one that is theirs
-    is written to.
+    """The folder is opened with that user's rights. A user who may not make it, or files in it, gets an error. The
+    user's own folder is written to.
     """
     ledger.segments = reachable / "segments"
     serve = ("serve", "--segments", str(ledger.segments), "--user", "nobody")
@@ -444,7 +444,7 @@ def test_the_kernel_udp_server_drains_to_nowhere(folder: Path, rig: Rig, tmp_pat
 def test_recipes_find_a_folder(
     ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Of the protocol's name, where files are kept, unless another one is named; the tables go with one of them."""
+    """The folder has the protocol's name unless another one is named. The tables belong to one folder."""
     (tmp_path / "spec/ledger").mkdir(parents=True)
     (tmp_path / "spec/ledger/layout.yaml").touch()
     (tmp_path / "build").mkdir()

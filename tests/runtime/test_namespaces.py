@@ -34,7 +34,7 @@ def assert_client_has_nothing(echo: Echo) -> None:
 
 
 def test_a_daemon_elsewhere_refuses_a_load(echo: Echo, client: Client) -> None:
-    """What XDP lets through there would never be answered."""
+    """Packets that XDP lets through there would never be answered."""
     echo.load()
     daemon = echo.serve()
     detach_pass(echo)
@@ -64,7 +64,7 @@ def test_an_interface_elsewhere_refuses_a_load_and_a_daemon(echo: Echo) -> None:
 
 
 def test_a_namespace_with_tables_of_its_own(echo: Echo, tmp_path: Path) -> None:
-    """What the refusal recommends."""
+    """The remedy that the refusal names works."""
     echo.load()
     daemon = echo.serve()
     detach_pass(echo)

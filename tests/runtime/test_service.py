@@ -200,7 +200,7 @@ def test_missing_privilege_is_one_sentence(echo: Echo, recipe: Recipe, monkeypat
 
 
 def test_status_that_fails_is_an_error(echo: Echo, recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands in the way of every protocol is said once."""
+    """An obstacle to every protocol is reported once."""
     monkeypatch.setenv("STEPWISE_BPFFS", "relative")
     monkeypatch.setattr(service, "built", lambda: ["echo", "echo"])
     for arguments in (("status",), ("unload", "lo")):

@@ -84,7 +84,7 @@ class Programs:
         return dict(zip(COUNTERS, map(sum, zip(*numbers))))
 
     def run(self, program: str, packet: bytes) -> tuple[bpf.TestRun, str]:
-        """What came of it, and the one counter that rose."""
+        """Returns the result, and the one counter that rose."""
         before = self.counted()
         found = self.opened.program(program).test_run(packet)
         [rose] = [name for name, count in self.counted().items() if count != before[name]]
@@ -337,7 +337,7 @@ def test_maps_for_writing_only_what_it_steps(parcel: Callable[..., Echo]) -> Non
 
 
 def test_a_batch_about_one_cell_is_decided_one_by_one(parcel: Callable[..., Echo]) -> None:
-    """A cell that is stepped is told like one that is read: what waits is sent before."""
+    """A stepped cell is handled like one that is read: waiting answers are sent first."""
     service = parcel()
     service.load()
     daemon = service.serve()

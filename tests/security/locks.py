@@ -16,7 +16,7 @@ from spec.lock.client import LockCaller, LockSession
 
 SESSIONS = 64
 SMALL = {"constants": {"Sessions": SESSIONS, "SessionsOfPeer": SESSIONS}, "tables": {"lock": {"capacity": 64}}}
-"""What is laid over the layout, so that a table is made and swept in no time."""
+"""An override of the layout with a small table, which is made and swept quickly."""
 
 
 def built(**constants: int) -> Build:

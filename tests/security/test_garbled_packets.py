@@ -45,7 +45,7 @@ def server(rig: Rig, request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 def messages(built: Build, session: Session, choose: random.Random) -> Iterator[bytes]:
-    """Of a client that has a session: every kind, the next number or another, and anything behind it."""
+    """Yields requests of a client with a session: every kind, the next number or another, and any bytes behind it."""
     codec = built.codec
     while True:
         for kind in codec.Kind:
@@ -114,7 +114,7 @@ SPOILED: tuple[Callable[[Frame, random.Random], bytes], ...] = (
 
 
 def is_whole(codec: Any, payload: bytes) -> bool:
-    """What was put behind a message may be just as long as the tail that it tells of."""
+    """Bytes behind a message may have just the length of the tail that it declares."""
     try:
         codec.Message.decode(payload)
     except codec.Malformed:
@@ -146,9 +146,7 @@ def dropped_by_sockets(rig: Rig) -> int:
 
 
 def seen_by_xdp(server: Server, before: Counter[str]) -> dict[str, int]:
-    """What the first hook has counted since. (TC sees the kernel's own answers: that a protocol or a port is not
-    there.)
-    """
+    """Returns what the first hook has counted since. (TC also sees the kernel's own ICMP errors.)"""
     return {
         name: count for name, count in (server.counters() - before).items() if not name.startswith(("tc.", "sweep."))
     }

@@ -34,8 +34,8 @@ def built() -> Build:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_thief_gets_nothing(server: Server, way: str) -> None:
-    """Its own lock is on its way to the daemon, which was told before that it is granted: any way of the bucket, in
-    turn.
+    """Its own lock is on its way to the daemon. A forged packet has claimed before that it is granted, with each
+    way of the bucket in turn.
     """
     codec, port = server.build.codec, server.build.protocol.port
     with connected(server) as one, connected(server) as other, wire(server.rig.client) as sending:

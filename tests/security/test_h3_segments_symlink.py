@@ -72,7 +72,7 @@ def file_of(path: Path, user: str) -> Path:
 
 
 def serve_once(ledger: Ledger, prefix: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    """A daemon that is told to end at once, if it begins."""
+    """Runs a daemon that gets SIGTERM soon after it starts."""
     command = ("timeout", "--preserve-status", "--signal=TERM", "3")
     return ledger.run("serve", "--segments", str(ledger.segments), "--user", NAME, prefix=(*prefix, *command))
 

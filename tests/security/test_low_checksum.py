@@ -39,7 +39,7 @@ def is_answered(server: Server, version: int) -> bool:
 
 
 def load(server: Server, interface: str) -> str:
-    """What a load says."""
+    """Returns the output of a load."""
     done = server.rig.server.run(
         [str(server.build.daemon), "load", interface], capture_output=True, text=True, check=True
     )

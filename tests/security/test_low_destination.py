@@ -171,7 +171,7 @@ def test_a_daemon_without_privileges_follows(alone: Server) -> None:
 
 
 def test_over_lo_every_destination_is_this_hosts(alone: Server) -> None:
-    """The host's own routes say so: 127.0.0.5 is no address that the kernel lists."""
+    """The host's own routes decide: the kernel does not list 127.0.0.5 as an address."""
     alone.rig.server.run([str(alone.build.daemon), "load", "lo", "--generic"], check=True)
     for address in ("127.0.0.1", "127.0.0.5", alone.rig.server.ipv4):
         assert answers_locally(alone, address)

@@ -23,7 +23,7 @@ def whole(keys: Iterable[int] = range(32)) -> bytes:
 
 
 def is_untouched(rig: Rig) -> bool:
-    """No table was made, so that there is no row in one."""
+    """No table was made, so none has a row."""
     return not (Path(rig.bpffs) / "stepwise" / "kv").exists()
 
 

@@ -90,7 +90,7 @@ def test_requests_are_blank(server: Server) -> None:
 
 
 def answers(server: Server) -> list[bytes]:
-    """What the daemon might say: an opened session, and completions of all kinds."""
+    """Messages that the daemon might send: an opened session, and completions of all kinds."""
     codec = server.build.codec
     fields = {
         "key": 1,

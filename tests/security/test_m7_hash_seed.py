@@ -122,7 +122,7 @@ def test_the_seed_stays_with_the_tables_and_goes_with_them(crowded):
 
 
 def test_programs_and_daemon_work_by_the_seed_that_is_pinned(crowded):
-    """What the codec says under that seed is where the programs, and behind them the daemon, have put it."""
+    """The programs and the daemon put a key where the codec computes it with that seed."""
     with Rig("m7") as rig, Server(rig, crowded[0]) as server:
         with calling(server) as caller:
             store(caller, KEYS)

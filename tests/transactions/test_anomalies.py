@@ -8,8 +8,8 @@ from harness.transactions import Anomaly, check
 
 
 def history(text: str) -> str:
-    """Of lines without call and return: all of a transaction have those of its end, which may say `CALL RETURN`, else 0
-    100.
+    """Makes a history of lines without call and return. All lines of a transaction get those of its end: `CALL
+    RETURN` there, else 0 100.
     """
     lines = [line.split() for line in text.strip().splitlines()]
     times = {words[0]: words[5:] or ["0", "100"] for words in lines if words[2] == "end"}

@@ -16,7 +16,7 @@ COMMON = settings(deadline=None, derandomize=True, suppress_health_check=[Health
 
 
 class Line(NamedTuple):
-    """Of a history, without its times; a version of None is one that is not told."""
+    """A line of a history, without its times. A version of None is unknown."""
 
     key: int
     operation: str
@@ -50,7 +50,7 @@ class Transaction:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a client wants to do: keys to read, keys to write with a digest (None: to delete), and how it ends."""
+    """A client's plan: keys to read, keys to write with a digest (None: to delete), and how it ends."""
 
     reads: tuple[int, ...]
     writes: tuple[tuple[int, int | None], ...]
@@ -121,7 +121,7 @@ def client(store: Store, plan: Plan, record: Transaction):
 
 
 def commit(store: Store, plan: Plan, wanted: list[tuple[int, int | None]]):
-    """Yields between the keys, and gives what was told of each."""
+    """Yields between the keys, and returns the answer for each."""
     answers = []
     for number, (key, digest) in enumerate(wanted):
         if number and "half of it" in store.flaws:
@@ -216,7 +216,7 @@ def has_order(transactions: list[Transaction]) -> bool:
 
 
 def apply(keys: dict[int, Key], transaction: Transaction) -> dict[int, Key] | None:
-    """What the keys are after it; None if it cannot come here."""
+    """Returns the keys after it; None if it cannot come here."""
     before = dict(keys)
     for line in transaction.lines:
         key = before.get(line.key, Key())

@@ -1,6 +1,6 @@
 """Tests operations of unknown outcome: they count if seen, and are left out if not.
 
-There is no false alarm, and nothing is missed.
+The check gives no false alarm, and misses nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DELETIONS = """
 
 
 def observer(name: int, operations: str, call: int = 40) -> str:
-    """A transaction that is told everything; operations are `key operation argument outcome`, with semicolons
+    """A transaction whose outcomes are all known. Operations are `key operation argument outcome`, with semicolons
     between.
     """
     lines = [f"{name} {operation.strip()} {call} {call + 5}" for operation in operations.split(";")]

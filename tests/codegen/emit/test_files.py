@@ -22,7 +22,7 @@ FORMS = ("word", "spin_lock", "res_spin_lock")
 
 
 def write(folder: Path, protocol: str, atomic: str, small: bool = False) -> None:
-    """All tables in that form but for those that userspace has to do with; where some do not fit a word, only those.
+    """Puts all tables into that form, except those that userspace accesses. If some do not fit a word, only those.
 
     small: with what conformance lays over the layout, for branches to be counted.
     """

@@ -173,7 +173,7 @@ def test_only_its_own_row(gate):
 
 
 def test_rows_go_by_the_network(gate):
-    """Of IPv6, who has one address of a network has all of them; of IPv4, each address is one. All rows are in
+    """A holder of one IPv6 address of a network has all of them. In IPv4 each address counts alone. All rows are in
     use alike.
     """
     assert len({gate.told(f"fd00:0:0:7::{host:x}").row for host in range(1, 200)}) == 1

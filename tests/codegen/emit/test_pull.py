@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) long pull(struct __sk_buff *skb, __
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bpf.Object]:
-    """The program in the kernel. What a test runs it on stands for the part of a packet that is in its head."""
+    """The program in the kernel. A test runs it on the part of a packet that is in the head."""
     folder = tmp_path_factory.mktemp("votes")
     shutil.copytree(VOTES, folder, dirs_exist_ok=True)
     (folder / "pull.h").write_text(PULL)

@@ -160,7 +160,7 @@ Last(turn, msg) == Reply([turn EXCEPT !.last = 3], msg)
 
 @pytest.mark.parametrize("contended, ends", [("never", "TURNS_COUNTER_LOST"), ("skip", "TURNS_COUNTER_LAST_1")])
 def test_a_cell_that_is_found_late_is_lost_like_others(tmp_path: Path, contended: str, ends: str) -> None:
-    """Its index is that of a cell whatever it is: that the cell is not there is no reason to leave the section out."""
+    """Every value of its index has a cell, so the section is never left out for a missing cell."""
     generated(
         tmp_path,
         [{"turn": "Take"}, {"turn": "Tell", "contended": contended}, {"turn": "Last", "contended": "skip"}],

@@ -22,9 +22,7 @@ LAST_BUSY = 'Last(cell, msg) == IF msg.state = "Busy" THEN Forward(cell, msg) EL
 
 
 def said(folder: Path, steps: str, xdp: list[dict], over: dict[str, Any] | None = None) -> list[str]:
-    """What is refused of a protocol whose user hook is Find, and Serve behind it where there is one, and whose
-    tc is Keep where there is one.
-    """
+    """Returns the errors of a protocol with the user hook Find, then Serve if given, and the tc hook Keep if given."""
     layout = copy.deepcopy(kit.LAYOUT)
     user = [{"entry": name} for name in ("Find", "Serve") if f"{name}(" in steps]
     layout["hooks"] = {"xdp": xdp, "user": user, **({"tc": [{"entry": "Keep"}]} if "Keep(" in steps else {})}

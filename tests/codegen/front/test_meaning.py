@@ -69,7 +69,7 @@ def inputs(protocol: ir.Protocol, draw: random.Random) -> list[tuple[dict, dict,
 def meanings(
     folder: Path, names: list[tuple[str, int]], cases: list[tuple[dict, dict, dict]]
 ) -> dict[tuple[str, int], Any]:
-    """What TLC says each step gives for each input."""
+    """Returns the result that TLC computes of each step for each input."""
     lines = ["---- MODULE Meaning ----", "EXTENDS SampleSteps, TLC"]
     lines += [f"Input{number} == {to_tla(case)}" for number, case in enumerate(cases)]
     for name, arity in names:

@@ -51,7 +51,7 @@ def free_port() -> int:
 
 
 def run(probe: Path, payloads: list[bytes], times: int, senders: int = 1) -> tuple[list[list[int]], list[list[bytes]]]:
-    """What the probe printed, and what each sender got; they send in turn."""
+    """Returns the probe's output, and the answers to each sender. They send in turn."""
     port = free_port()
     sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(senders)]
     process = subprocess.Popen([probe, str(port), str(len(payloads)), str(times)], stdout=subprocess.PIPE, text=True)

@@ -122,7 +122,7 @@ class Library:
     def report(
         self, folder: Path, capfd: Any, entries: bool = False
     ) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
-        """What `segments --json` says: its result, the report, the entries."""
+        """Returns the output of `segments --json`: its result, the report, the entries."""
         capfd.readouterr()
         options = Options(json=True, entries=entries)
         result = self.c.command_segments(self.entries_of(), str(folder).encode(), ctypes.byref(options))
@@ -133,7 +133,7 @@ class Library:
 
 
 class Folder:
-    """An open folder. What is appended to it is known by its lane and its number."""
+    """An open folder. Each record in it is identified by its lane and its number."""
 
     def __init__(self, library: Library, path: Path, handle: int) -> None:
         self.library, self.path, self.handle = library, path, handle

@@ -30,7 +30,7 @@ def recover(library: Library, folder: Path, output: Path, text: bool = False) ->
 
 
 def rows_of(library: Library, path: Path) -> dict[int, tuple[int, int]]:
-    """Of a file of rows: of each key its version and its value."""
+    """Returns the version and the value of each key in a file of rows."""
     content = path.read_bytes()
     magic, version, field_count, row_size, _, count = HEAD.unpack_from(content)
     assert (magic, version, field_count, row_size) == (MAGIC, VERSION, len(FIELDS), ROW.size)

@@ -279,7 +279,7 @@ def replaced(path: Path, at: int, entry: bytes) -> None:
     ],
 )
 def test_whole_entries_out_of_order_are_corrupt(library, tmp_path, capfd, epoch, number, text, entries) -> None:
-    """With right checksums, so that only the order tells. What is behind a gap is true, and is handed over."""
+    """With right checksums, so that only the order tells. Records behind a gap are valid, and are handed over."""
     path = rows_of_segments(library, tmp_path)
     entry = library.filled(epoch, 1, number, 1).raw[: STRIDE - 4]
     seeded = library.c.crc32c(0, (2).to_bytes(8, "little"), 8)
