@@ -14,12 +14,13 @@ from codegen.c import names as c_names
 from codegen.emit.branch_numbers import Branch, Leaves
 from harness.conform import drained
 from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, compile_build, override, write
+from harness.conform.cases import Case
 from harness.conform.cells import cell_codecs
 from harness.conform.compare import Comparison, Mismatch
 from harness.conform.domain import Domain
 from harness.conform.kernel import Input, Output, Runner, cells_not_zero
 from harness.conform.native import Native
-from harness.conform.oracle import EVERYTHING, Case, Oracle, Part
+from harness.conform.oracle import EVERYTHING, Oracle, Part
 from harness.conform.shapes import Shapes
 from harness.conform.shared import Ground, Shared
 from harness.conform.values import Patterns

@@ -11,10 +11,10 @@ from typing import Any
 from codegen import ir
 from codegen.c import names as c_names
 from harness.conform import drained, frames
+from harness.conform.cases import Case
 from harness.conform.cells import CellCodec, show_record
 from harness.conform.kernel import Input, Output
 from harness.conform.native import Surroundings
-from harness.conform.oracle import Case
 from harness.conform.packing import (
     NotCanonical,
     Struct,

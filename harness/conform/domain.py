@@ -17,8 +17,8 @@ from codegen.errors import SpecErrors
 from codegen.layout.drain import ENTRY
 from harness import documents
 from harness.conform import drained
+from harness.conform.cases import Assignment, Family, Trouble
 from harness.conform.cells import GUARDS
-from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.outline import outline
 from harness.conform.places import Beyond, DomainError, Place, Places, Step, built
 from harness.conform.samples import Sampler

@@ -11,19 +11,17 @@ import ctypes
 import struct
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from codegen import ir
 from codegen.c import names as c_names
 from codegen.emit.types import memory_layout
 from codegen.layout.drain import ENTRY
+from harness.conform.cases import Case
 from harness.conform.cells import show_record
 from harness.conform.kernel import Input, Output, RunnerError
 from harness.conform.packing import Member, NotCanonical, Struct, StructCodec, WordCodec, wire_size
 from harness.conform.values import Patterns, zero
-
-if TYPE_CHECKING:
-    from harness.conform.oracle import Case
 
 MARKS = ("written", "synced", "begins")
 HOOKS = ("takes", *MARKS, "recover")

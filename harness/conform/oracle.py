@@ -22,7 +22,7 @@ from codegen.ir.walk import leaves
 from codegen.layout.drain import ENTRY
 from harness import tla_values, tlc
 from harness.conform import drained
-from harness.conform.families import Assignment, Family, Trouble
+from harness.conform.cases import Assignment, Case, Family, Trouble
 from harness.conform.outline import outline
 from harness.conform.places import Place, Value, nest
 from harness.conform.values import TERMS_NUMBER, refers, resolved, tail_size, to_tla, zero
@@ -46,26 +46,6 @@ EVERYTHING = Part(1)
 
 Way = tuple[str | int, ...]
 """A path from a record to a part of it: names of fields and numbers of elements."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One input of a hook, and the model's result.
-
-    cells: the cells that the family names, by table and index; all others hold the build's noise.
-    verdict: Reply, Forward, Drop, Malformed, Contended or Lost; in a sweep, how many indexes ended with Continue.
-    ended: the section that ended the hook, from 1; in a sweep, how many indexes were visited.
-    writes: cells that were written, in order: table, index, cell, section.
-    """
-
-    family: Family
-    message: dict[str, Any]
-    cells: dict[tuple[str, int], dict[str, Any]]
-    env: dict[str, Any]
-    verdict: str | int
-    ended: int
-    answer: dict[str, Any]
-    writes: tuple[tuple[str, int, dict[str, Any], int], ...]
 
 
 def early_tables(sections: tuple[ir.Section, ...]) -> list[str]:

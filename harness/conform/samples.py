@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from codegen import ir
-from harness.conform.families import Assignment, Family
+from harness.conform.cases import Assignment, Family
 from harness.conform.places import Place, Places
 from harness.conform.values import TLC_INT_MAX, is_opaque, refers, resolved
 

@@ -17,8 +17,9 @@ from codegen import ir
 from codegen.compile import load
 from codegen.emit import generate
 from harness.conform.build import Sources
+from harness.conform.cases import Case
 from harness.conform.domain import Domain, DomainText, load_text
-from harness.conform.oracle import Case, Oracle, Part
+from harness.conform.oracle import Oracle, Part
 from harness.conform.outline import outline
 from harness.conform.values import Patterns
 

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from codegen import ir
+from harness.conform.cases import Case
 from harness.conform.cells import CellCodec
-from harness.conform.oracle import Case
 from harness.conform.values import Patterns, tail_size
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from harness.conform.build import LAYOUT, ROOT
 from harness.conform.campaign import EARLY_PARTS, Campaign, Stage, Trial
+from harness.conform.cases import Case
 from harness.conform.frames import Frame
 from harness.conform.kernel import Input, Output
-from harness.conform.oracle import Case
 from harness.mutants.catalogue import sections_of
 from harness.protocols import protocols
 from harness.rig import bpf

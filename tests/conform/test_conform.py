@@ -9,7 +9,7 @@ import pytest
 from harness.conform.__main__ import show, show_pairs
 from harness.conform.build import FORMS, LAYOUT, ROOT, BuildError
 from harness.conform.campaign import Campaign, Trial
-from harness.conform.oracle import Case
+from harness.conform.cases import Case
 from harness.protocols import protocols
 
 

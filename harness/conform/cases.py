@@ -1,4 +1,4 @@
-"""A family of cases, as it is evaluated: see docs/conform.md for how one is written."""
+"""Defines families of cases, and the cases that TLC makes of them: see docs/conform.md for how one is written."""
 
 from __future__ import annotations
 
@@ -47,3 +47,23 @@ class Family:
         for dimension in self.dimensions:
             total *= len(dimension)
         return total
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input of a hook, and the model's result.
+
+    cells: the cells that the family names, by table and index; all others hold the build's noise.
+    verdict: Reply, Forward, Drop, Malformed, Contended or Lost; in a sweep, how many indexes ended with Continue.
+    ended: the section that ended the hook, from 1; in a sweep, how many indexes were visited.
+    writes: cells that were written, in order: table, index, cell, section.
+    """
+
+    family: Family
+    message: dict[str, Any]
+    cells: dict[tuple[str, int], dict[str, Any]]
+    env: dict[str, Any]
+    verdict: str | int
+    ended: int
+    answer: dict[str, Any]
+    writes: tuple[tuple[str, int, dict[str, Any], int], ...]
