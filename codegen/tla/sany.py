@@ -15,6 +15,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codegen import ir
 from codegen.display import Display
 from codegen.errors import Errors, FileMissing, SyntaxRefused
 from codegen.ir import Span
@@ -281,7 +282,8 @@ def sany_errors(log: str, names: dict[str, str], fallback: Span) -> list[SyntaxR
         return [parse_error(lines, names, fallback)]
     if not re.search(r"\*\*\* (?:Errors|Abort messages):", log):
         return errors
-    span, text = None, []
+    span: Span | None = None
+    text: list[str] = []
     counting = False
     for line in [*lines, "*** end"]:
         place = ERROR_PLACE.match(line.strip())
@@ -319,13 +321,23 @@ def parse_error(lines: list[str], names: dict[str, str], fallback: Span) -> Synt
 # --- From XML ------------------------------------------------------------------------------------------
 
 
+def part(element: ElementTree.Element, path: str) -> ElementTree.Element:
+    """Returns an element that SANY always writes below another."""
+    return ir.expect(element.find(path), ElementTree.Element)
+
+
+def text(element: ElementTree.Element, path: str) -> str:
+    """Returns the text of an element that SANY always writes below another."""
+    return ir.expect(element.findtext(path), str)
+
+
 class Reader:
     """Turns the export into a Module."""
 
     def __init__(self, root: ElementTree.Element, files: dict[str, Path], names: dict[str, str]):
         self.names = names
-        self.entries = {entry.findtext("UID"): entry[1] for entry in root.find("context")}
-        self.module = Module(root.findtext("RootModule"), files=files)
+        self.entries = {text(entry, "UID"): entry[1] for entry in part(root, "context")}
+        self.module = Module(text(root, "RootModule"), files=files)
         for uid, element in self.entries.items():
             if element.tag == "OpDeclNode":
                 self.module.constants[uid] = self.constant(uid, element)
@@ -336,30 +348,27 @@ class Reader:
                 self.fill_top(element)
 
     def fill_top(self, element: ElementTree.Element) -> None:
-        references = [(child.tag, child.findtext("UID")) for child in element]
-        operators = [self.module.operators.get(uid) for tag, uid in references if tag == "UserDefinedOpKindRef"]
+        references = [text(child, "UID") for child in element.iterfind("UserDefinedOpKindRef")]
+        operators = [self.module.operators.get(uid) for uid in references]
         self.module.top = {
-            self.entries[operator.uid].findtext("uniquename"): operator
-            for operator in operators
-            if operator is not None
+            text(self.entries[operator.uid], "uniquename"): operator for operator in operators if operator is not None
         }
-        self.module.declared = tuple(uid for tag, uid in references if tag == "OpDeclNodeRef")
+        self.module.declared = tuple(text(child, "UID") for child in element.iterfind("OpDeclNodeRef"))
 
     def place(self, element: ElementTree.Element) -> tuple[str, int, int]:
         location = element.find("location")
         if location is None:
             return "--TLA+ BUILTINS--", 0, 0
-        line, column = location.find("line/begin"), location.find("column/begin")
-        return location.findtext("filename"), int(line.text), int(column.text)
+        return text(location, "filename"), int(text(location, "line/begin")), int(text(location, "column/begin"))
 
     def origin(self, element: ElementTree.Element) -> str:
         """Returns the module whose text contains an operator's body.
 
         INSTANCE copies operators. A copy's own place is that of INSTANCE, but its body keeps its place.
         """
-        body = element.find("body")[0]
+        body = part(element, "body")[0]
         while body.tag == "SubstInNode":
-            body = body.find("body")[0]
+            body = part(body, "body")[0]
         return self.place(body)[0]
 
     def span(self, element: ElementTree.Element) -> Span:
@@ -369,25 +378,25 @@ class Reader:
 
     def constant(self, uid: str, element: ElementTree.Element) -> Constant:
         variable = element.findtext("kind") == "3"
-        name = element.findtext("uniquename")
-        return Constant(uid, name, int(element.findtext("arity")), variable, self.span(element))
+        name = text(element, "uniquename")
+        return Constant(uid, name, int(text(element, "arity")), variable, self.span(element))
 
     def operator(self, uid: str, element: ElementTree.Element) -> Operator:
         references = [self.reference(child) for child in element.iterfind("params/leibnizparam/FormalParamNodeRef")]
         return Operator(
             uid=uid,
-            name=element.findtext("uniquename").rpartition("!")[2],
+            name=text(element, "uniquename").rpartition("!")[2],
             module=self.origin(element),
             parameters=tuple(references),
-            arities=tuple(int(self.entries[parameter.uid].findtext("arity")) for parameter in references),
-            body=self.node(element.find("body")[0]),
+            arities=tuple(int(text(self.entries[parameter.uid], "arity")) for parameter in references),
+            body=self.node(part(element, "body")[0]),
             recursive=element.find("recursive") is not None,
             level=int(element.findtext("level") or 0),
             span=self.span(element),
         )
 
     def reference(self, element: ElementTree.Element) -> Reference:
-        uid = element.findtext("UID")
+        uid = text(element, "UID")
         entry = self.entries[uid]
         name = entry.findtext("uniquename") or uid
         if entry.tag == "UserDefinedOpKind" and self.origin(entry) in STANDARD_MODULES:
@@ -404,7 +413,7 @@ class Reader:
         span = self.span(element)
         match element.tag:
             case "NumeralNode":
-                return Numeral(int(element.findtext("IntValue")), span)
+                return Numeral(int(text(element, "IntValue")), span)
             case "StringNode":
                 value = element.find("StringValue")
                 return Text((value.text or "") if value is not None else (element.text or "").strip(), span)
@@ -414,21 +423,21 @@ class Reader:
                 return self.apply(element, span)
             case "LetInNode":
                 definitions = element.iterfind("opDefs/UserDefinedOpKindRef")
-                body = self.node(element.find("body")[0])
-                return LetIn(tuple(child.findtext("UID") for child in definitions), body, span)
+                body = self.node(part(element, "body")[0])
+                return LetIn(tuple(text(child, "UID") for child in definitions), body, span)
             case "LabelNode":
-                return Labelled(element.findtext("uniquename"), self.node(element.find("body")[0]), span)
+                return Labelled(text(element, "uniquename"), self.node(part(element, "body")[0]), span)
             case "SubstInNode":
-                pairs = [(child[0].findtext("UID"), self.node(child[1])) for child in element.iterfind("substs/Subst")]
-                return Substitution(tuple(pairs), self.node(element.find("body")[0]), span)
+                pairs = [(text(child[0], "UID"), self.node(child[1])) for child in element.iterfind("substs/Subst")]
+                return Substitution(tuple(pairs), self.node(part(element, "body")[0]), span)
             case "OpArgNode":
-                return OperatorArgument(self.reference(element.find("argument")[0]), span)
+                return OperatorArgument(self.reference(part(element, "argument")[0]), span)
         return Unknown(element.tag, span)
 
     def apply(self, element: ElementTree.Element, span: Span) -> Apply:
         operands = element.find("operands")
         return Apply(
-            operator=self.reference(element.find("operator")[0]),
+            operator=self.reference(part(element, "operator")[0]),
             operands=tuple(self.node(child) for child in (operands if operands is not None else ())),
             binders=tuple(self.binder(child) for child in element.iterfind("boundSymbols/*")),
             span=span,

@@ -5,6 +5,7 @@ docs/language.md shows this table; a test compares the two and compiles every ex
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codegen.errors import Errors, NotCompilable, NotConstantLevel, Recursive
@@ -12,6 +13,7 @@ from codegen.ir import Span
 from codegen.tla.sany import (
     Apply,
     At,
+    Binder,
     Labelled,
     LetIn,
     Module,
@@ -234,7 +236,7 @@ class Subset:
         self.errors.add(NotCompilable(span, found, instead))
         return False
 
-    def all(self, nodes) -> bool:
+    def all(self, nodes: Iterable[Node]) -> bool:
         """Checks every node, even after an error, so that all errors are reported."""
         return all([self.node(node) for node in nodes])
 
@@ -255,7 +257,7 @@ class Subset:
                 return all([self.reference(node.operator, node.span), *binders, self.all(node.operands)])
         return self.refuse(node.span, f"{node.what} in an expression", "see docs/language.md")
 
-    def binder(self, binder, node: Apply) -> bool:
+    def binder(self, binder: Binder, node: Apply) -> bool:
         if binder.tuple:
             return self.refuse(node.span, "a tuple of names", "bind one name at a time")
         return binder.domain is None or self.node(binder.domain)
