@@ -28,10 +28,14 @@ from codegen.errors import (
 from codegen.ir import Interval, Span
 from codegen.ir.build import BOOL, INTEGER, choice, compare, integer, logic, negation, truth
 from codegen.ir.walk import evaluations
+from codegen.tla.kinds import element_type
 
 SIGNED = Interval(-(2**63), 2**63 - 1)
 LOOP_MAX = 4096
 """Greatest number of iterations of a loop in the kernel. A user step may go over a whole table."""
+
+Made = ir.SetOf | ir.SetOp | ir.Filter | ir.Image | ir.SequenceOf | ir.Append
+"""An expression that makes a set or a sequence, which may be too large for its type."""
 
 
 class Bounds:
@@ -78,12 +82,12 @@ class Bounds:
         for place in path:
             if isinstance(place, str):
                 done.append(place)
-                base = ir.Field(base, place, base.type.field(place), base.span)
+                base = ir.Field(base, place, ir.expect(base.type, ir.Record).field(place), base.span)
             else:
                 index = self.visit(place, facts)
                 self.in_range(base, index, place.span, facts)
                 done.append(index)
-                base = ir.Index(base, index, base.type.element, place.span)
+                base = ir.Index(base, index, element_type(base.type), place.span)
         return tuple(done), base.type
 
     # --- Storing -------------------------------------------------------------------------------------------
@@ -93,28 +97,27 @@ class Bounds:
         above, self.place = self.place, name
         done = self.visit(value, facts)
         self.place = above
-        match kind, done.type:
-            case ir.UInt(width), _:
-                found, room = interval(done), type_interval(kind)
-                if found.low < room.low or found.high > room.high:
-                    self.refuse(
-                        facts,
-                        MayNotFit,
-                        done.span,
-                        f"{name} may become anything in {interval_text(found)}, but u{width} holds "
-                        f"{interval_text(room)}",
-                        hint(done, found, room),
-                    )
-            case ((ir.Set() | ir.Sequence()), (ir.Set() | ir.Sequence())):
-                # The visit has already checked that the value fits its own type.
-                if done.type.max > kind.max:
-                    self.has_room(done, kind, name, facts)
-                if done.type.element != kind.element:
-                    self.elements_fit(done, kind, name, facts)
-                done = self.fitted(done, kind, facts)
+        if isinstance(kind, ir.UInt):
+            found, room = interval(done), type_interval(kind)
+            if found.low < room.low or found.high > room.high:
+                self.refuse(
+                    facts,
+                    MayNotFit,
+                    done.span,
+                    f"{name} may become anything in {interval_text(found)}, but u{kind.width} holds "
+                    f"{interval_text(room)}",
+                    hint(done, found, room),
+                )
+        elif isinstance(kind, (ir.Set, ir.Sequence)) and isinstance(done.type, (ir.Set, ir.Sequence)):
+            # The visit has already checked that the value fits its own type.
+            if done.type.max > kind.max:
+                self.has_room(done, kind, name, facts)
+            if done.type.element != kind.element:
+                self.elements_fit(done, kind, name, facts)
+            done = self.fitted(done, kind, facts)
         return done
 
-    def holds(self, value: ir.Expr, facts: Facts) -> ir.Expr:
+    def holds(self, value: Made, facts: Facts) -> ir.Expr:
         """Checks that a set or a sequence that was just made fits its own type."""
         name = self.place or ("the sequence" if isinstance(value.type, ir.Sequence) else "the set")
         if not isinstance(value.type, ir.Bits):
@@ -135,7 +138,7 @@ class Bounds:
             facts, NoRoom, value.span, f"{name} may get {found.high} elements, but holds {kind.max}", f"test its {test}"
         )
 
-    def elements_fit(self, value: ir.Expr, kind: ir.Type, name: str, facts: Facts) -> None:
+    def elements_fit(self, value: ir.Expr, kind: ir.Set | ir.Bits | ir.Sequence, name: str, facts: Facts) -> None:
         if isinstance(kind, ir.Bits):
             holder, room = f"bits of {kind.size} hold", Interval(0, kind.size - 1)
         elif isinstance(kind.element, ir.UInt):
@@ -172,15 +175,13 @@ class Bounds:
             case ir.Int() | ir.Literal():
                 return expression
             case ir.Var():
-                return self.numbered(expression, type_interval(expression.type), facts, atom=True)
+                return self.numbered(expression, facts)
             case ir.Field():
-                base = self.visit(expression.base, facts)
-                return self.numbered(replace(expression, base=base), type_interval(expression.type), facts, atom=True)
+                return self.numbered(replace(expression, base=self.visit(expression.base, facts)), facts)
             case ir.Index():
                 base, index = self.visit(expression.base, facts), self.visit(expression.index, facts)
                 self.in_range(base, index, expression.span, facts)
-                done = replace(expression, base=base, index=index)
-                return self.numbered(done, type_interval(expression.type), facts, atom=True)
+                return self.numbered(replace(expression, base=base, index=index), facts)
             case ir.Arith():
                 return self.arithmetic(expression, facts)
             case ir.Compare():
@@ -194,24 +195,22 @@ class Bounds:
             case ir.Let():
                 value = self.visit(expression.value, facts)
                 body = self.visit(expression.body, facts.with_let(expression.name, value))
-                done = replace(expression, value=value, body=body)
-                return replace(done, interval=interval(body)) if isinstance(body.type, ir.UInt) else done
+                found = interval(body) if isinstance(body.type, ir.UInt) else None
+                return replace(expression, value=value, body=body, interval=found)
         return self.visit_collection(expression, facts)
 
     def visit_collection(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
         """Visits the expressions that `visit_any` leaves: sets, sequences, arrays, records and loops."""
         match expression:
             case ir.SetOf() | ir.SequenceOf():
-                done = replace(
-                    expression, elements=tuple(self.visit(element, facts) for element in expression.elements)
-                )
-                return self.holds(done, facts)
+                elements = tuple(self.visit(element, facts) for element in expression.elements)
+                return self.holds(replace(expression, elements=elements), facts)
             case ir.SetOp():
                 return self.set_operation(expression, facts)
             case ir.In():
                 return self.membership(expression, facts)
-            case ir.Subset(ir.SetOf(elements), right):
-                tests = [ir.In(element, right, BOOL, expression.span) for element in elements]
+            case ir.Subset(ir.SetOf(members), right):
+                tests: list[ir.Expr] = [ir.In(member, right, BOOL, expression.span) for member in members]
                 return self.visit(logic("and", tests, expression.span), facts)
             case ir.Subset():
                 return replace(
@@ -242,15 +241,20 @@ class Bounds:
                 return replace(expression, sequence=sequence)
             case ir.Update():
                 return self.update(expression, facts)
-        return self.loop(expression, facts)
+            case ir.ArrayOf():
+                return self.array(expression, facts)
+            case ir.Filter() | ir.Image() | ir.Quantifier() | ir.First() | ir.Count():
+                return self.loop(expression, facts)
+        raise TypeError(f"only a value can be visited, not {expression}")
 
-    def numbered(self, expression: ir.Expr, natural: Interval, facts: Facts, atom: bool = False) -> ir.Expr:
+    def numbered(self, expression: ir.Var | ir.Field | ir.Index, facts: Facts) -> ir.Expr:
         """Gives an integer its interval."""
         if not isinstance(expression.type, ir.UInt):
             return expression
         if isinstance(expression, ir.Var) and expression.name in facts.values:
             natural = interval(facts.values[expression.name])
-        elif atom:
+        else:
+            natural = type_interval(expression.type)
             facts.note_range(expression, natural)
         return replace(expression, interval=facts.interval(expression, natural))
 
@@ -393,7 +397,7 @@ class Bounds:
                 value = replace(value, then=self.fitted(then, kind, on), otherwise=self.fitted(otherwise, kind, off))
             case ir.Let(name, bound, body):
                 value = replace(value, body=self.fitted(body, kind, facts.with_let(name, bound)))
-        return replace(value, type=kind)
+        return retyped(value, kind)
 
     def fitted(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
         """Works as `narrowed`, and also joins a stored set of another type to an empty set of this type."""
@@ -453,15 +457,14 @@ class Bounds:
 
     # --- Loops ----------------------------------------------------------------------------------------------------
 
-    def loop(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
-        if isinstance(expression, ir.ArrayOf):
-            variable = ir.Var(expression.variable, INTEGER, expression.span)
-            inner = self.ranged(
-                variable, integer(1, expression.span), integer(expression.type.size, expression.span), facts
-            )
-            return replace(
-                expression, value=self.stored(expression.value, expression.type.element, "the element", inner)
-            )
+    def array(self, expression: ir.ArrayOf, facts: Facts) -> ir.Expr:
+        span, kind = expression.span, expression.type
+        inner = self.ranged(
+            ir.Var(expression.variable, INTEGER, span), integer(1, span), integer(kind.size, span), facts
+        )
+        return replace(expression, value=self.stored(expression.value, kind.element, "the element", inner))
+
+    def loop(self, expression: ir.Loop, facts: Facts) -> ir.Expr:
         domain, inner = self.domain(expression, facts)
         inside = expression.value if isinstance(expression, ir.Image) else expression.predicate
         filtered = isinstance(expression, ir.Image) and expression.predicate is not None
@@ -471,21 +474,22 @@ class Bounds:
                 return self.visit(simpler, facts)
         match expression:
             case ir.Filter():
-                done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
-                return self.holds(done, facts)
+                predicate = self.visit(expression.predicate, inner)
+                return self.holds(replace(expression, domain=domain, predicate=predicate), facts)
             case ir.Image():
-                if expression.predicate is not None:
-                    expression = replace(expression, predicate=self.visit(expression.predicate, inner))
-                    inner = assume(expression.predicate, True, inner)
-                done = replace(expression, domain=domain, value=self.visit(expression.value, inner))
-                return self.holds(done, facts)
+                selects = expression.predicate
+                if selects is not None:
+                    selects = self.visit(selects, inner)
+                    inner = assume(selects, True, inner)
+                value = self.visit(expression.value, inner)
+                return self.holds(replace(expression, domain=domain, value=value, predicate=selects), facts)
             case ir.Quantifier():
                 return replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
             case ir.Count():
                 done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
                 most = domain.bound if isinstance(domain, ir.Range) else size_interval(domain, facts).high
                 return replace(done, interval=facts.interval(done, Interval(0, most)))
-        return self.first(expression, domain, inner, facts)
+        return self.first(expression, ir.expect(domain, ir.Range), inner, facts)
 
     def visit_quietly(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
         """Returns the result of a visit, without its errors."""
@@ -512,14 +516,14 @@ class Bounds:
                 )
         return replace(done, interval=facts.interval(done, found))
 
-    def domain(self, expression: ir.Expr, facts: Facts) -> tuple[ir.Expr, Facts]:
+    def domain(self, expression: ir.Loop, facts: Facts) -> tuple[ir.Expr, Facts]:
         """Returns a loop's domain, and the facts inside of the loop."""
         if isinstance(expression.domain, ir.Range):
-            domain = self.range(expression.domain, facts)
+            over = self.range(expression.domain, facts)
             variable = ir.Var(expression.variable, INTEGER, expression.span)
-            return domain, self.ranged(variable, domain.low, domain.high, facts)
+            return over, self.ranged(variable, over.low, over.high, facts)
         domain = self.visit(expression.domain, facts)
-        element = INTEGER if isinstance(domain.type, ir.Bits) else domain.type.element
+        element = element_type(domain.type)
         variable = ir.Var(expression.variable, element, expression.span)
         if isinstance(element, ir.UInt):
             facts.note_range(variable, element_interval(domain))
@@ -552,7 +556,7 @@ class Bounds:
         return facts.with_number(above, Interval(0, INFINITY)).with_number(below, Interval(0, INFINITY))
 
 
-def without_variable(loop: ir.Expr, inside: ir.Expr) -> ir.Expr | None:
+def without_variable(loop: ir.Loop, inside: ir.Expr) -> ir.Expr | None:
     """Replaces a loop whose body does not use its variable by a short expression; returns None if that cannot be."""
     span = loop.span
     if isinstance(loop.domain, ir.Range):
@@ -578,6 +582,18 @@ def without_variable(loop: ir.Expr, inside: ir.Expr) -> ir.Expr | None:
 def made(value: ir.Expr) -> bool:
     """Whether a set or a sequence is made here, and is not stored already."""
     return not isinstance(value, (ir.Var, ir.Field, ir.Index))
+
+
+def retyped(value: ir.Expr, kind: ir.Set | ir.Sequence) -> ir.Expr:
+    """Gives a set or a sequence that is made here another type."""
+    match value:
+        case ir.SetOf() | ir.SetOp() | ir.Filter() | ir.Image():
+            return replace(value, type=ir.expect(kind, ir.Set))
+        case ir.SequenceOf() | ir.Append() | ir.Tail():
+            return replace(value, type=ir.expect(kind, ir.Sequence))
+        case ir.If() | ir.Let() | ir.Update():
+            return replace(value, type=kind)
+    raise TypeError(f"only what makes a set or a sequence can get another type, not {value}")
 
 
 def path_text(path: ir.Path) -> str:

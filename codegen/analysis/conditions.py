@@ -8,7 +8,7 @@ from codegen import ir
 from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, type_interval
 from codegen.ir import Interval
 from codegen.ir.build import BOOL, INTEGER
-from codegen.tla.kinds import set_max
+from codegen.tla.kinds import element_type, size_max
 
 
 def interval(expression: ir.Expr) -> Interval:
@@ -55,7 +55,7 @@ def element_interval(value: ir.Expr) -> Interval:
             return element_interval(domain)
     if isinstance(value.type, ir.Bits):
         return Interval(0, value.type.size - 1)
-    return type_interval(value.type.element)
+    return type_interval(element_type(value.type))
 
 
 # --- How many elements -----------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def natural_size(value: ir.Expr, facts: Facts) -> Interval:
             )
         case ir.Let(name, bound, body):
             return size_interval(body, facts.with_let(name, bound))
-    return Interval(0, set_max(value.type))
+    return Interval(0, size_max(value.type))
 
 
 def union_size(left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
@@ -183,8 +183,8 @@ def assume_logic(op: str, operands: tuple[ir.Expr, ...], value: bool, facts: Fac
 def assume_equal(left: ir.Expr, right: ir.Expr, value: bool, facts: Facts) -> Facts:
     for one, other in ((left, right), (right, left)):
         if isinstance(one.type, ir.Enum) and isinstance(other, ir.Literal):
-            rest = frozenset(one.type.members) - {other.value}
-            return facts.with_members(one, frozenset({other.value}) if value else rest)
+            member = frozenset({ir.expect(other.value, str)})
+            return facts.with_members(one, member if value else frozenset(one.type.members) - member)
         if not isinstance(one.type, (ir.Set, ir.Bits, ir.Sequence)):
             continue
         size = size_interval(other, facts)
@@ -198,11 +198,13 @@ def assume_equal(left: ir.Expr, right: ir.Expr, value: bool, facts: Facts) -> Fa
 
 
 def assume_membership(element: ir.Expr, within: ir.Expr, value: bool, facts: Facts) -> Facts:
-    if isinstance(within, ir.SetOf) and all(isinstance(item, ir.Literal) for item in within.elements):
-        if isinstance(element.type, ir.Enum):
-            listed = frozenset(item.value for item in within.elements)
+    if isinstance(within, ir.SetOf):
+        literals = [item.value for item in within.elements if isinstance(item, ir.Literal)]
+        if len(literals) == len(within.elements):
+            if not isinstance(element.type, ir.Enum):
+                return facts
+            listed = frozenset(ir.expect(literal, str) for literal in literals)
             return facts.with_members(element, listed if value else frozenset(element.type.members) - listed)
-        return facts
     if not value:
         return facts
     if isinstance(element.type, ir.UInt):

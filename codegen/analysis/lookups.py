@@ -67,7 +67,7 @@ def _within(
     if table.index not in written and sure.get(table.index, table.capacity + 1) <= table.capacity:
         return True
     hashed = [] if (plan.daemon and not plan.user) or table.index in written else resolved.hashes
-    kind = resolved.message.field(table.index)
+    kind = ir.expect(resolved.message.field(table.index), ir.UInt)
     return 2**kind.width <= table.capacity or any(
         each.field == table.index and each.capacity <= table.capacity for each in hashed
     )

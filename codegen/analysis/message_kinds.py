@@ -126,11 +126,11 @@ def possible(value: ir.Expr, facts: Facts) -> frozenset[str]:
         return frozenset()
     match value:
         case ir.Literal():
-            return frozenset({value.value})
+            return frozenset({ir.expect(value.value, str)})
         case ir.If(condition, then, otherwise):
             return possible(then, assume(condition, True, facts)) | possible(otherwise, assume(condition, False, facts))
         case ir.Let(name, bound, body):
             return possible(body, facts.with_let(name, bound))
         case ir.Var(name) if name in facts.values:
             return possible(facts.values[name], facts)
-    return facts.members.get(facts.key(value), frozenset(value.type.members))
+    return facts.members.get(facts.key(value), frozenset(ir.expect(value.type, ir.Enum).members))

@@ -452,8 +452,8 @@ class Expressions(Values, Loops, Branchless):
                 ]
                 return self.joined("and", [lambda bound=bound: self.scalar(bound) for bound in bounds])
             case Filter(variable=name, domain=domain, predicate=predicate):
-                inside = substitute(predicate, name, element)
-                return self.joined("and", [lambda: self._in(element, domain), lambda: self.scalar(inside)])
+                test = substitute(predicate, name, element)
+                return self.joined("and", [lambda: self._in(element, domain), lambda: self.scalar(test)])
             case If(then=then, otherwise=otherwise) if isinstance(set_.type, Set):
                 arms = [In(element, arm, Bool(), set_.span) for arm in (then, otherwise)]
                 chosen = If(set_.condition, *arms, Bool(), set_.span)

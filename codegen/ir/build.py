@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import fields, replace
 from typing import Any
 
@@ -15,13 +14,11 @@ INTEGER = ir.UInt(64)
 """Type of a number that is not a field: constants, results of arithmetic, counts and indices."""
 
 IGNORED = ("span", "interval", "type", "bound")
-_KINDS = frozenset(EXPRESSIONS)
-
-
-@functools.cache
-def _telling(kind: type) -> tuple[str, ...]:
-    """Returns the fields that must be equal for two expressions of a kind to mean the same."""
-    return tuple(item.name for item in fields(kind) if item.name not in IGNORED and item.name != "variable")
+TELLING: dict[type, tuple[str, ...]] = {
+    kind: tuple(item.name for item in fields(kind) if item.name not in IGNORED and item.name != "variable")
+    for kind in EXPRESSIONS
+}
+"""The fields of a kind of expression that must be equal for two of them to mean the same."""
 
 
 def key(expression: Any, names: dict[str, Any] | None = None, depth: int = 0) -> Any:
@@ -37,13 +34,14 @@ def key(expression: Any, names: dict[str, Any] | None = None, depth: int = 0) ->
     if isinstance(expression, ir.Let):
         value = key(expression.value, names, depth)
         return key(expression.body, {**names, expression.name: value}, depth)
-    if type(expression) not in _KINDS:
+    kind = type(expression)
+    if kind not in TELLING:
         return expression
     inner = names
     if isinstance(expression, BINDING):
         inner = {**names, expression.variable: ("bound", depth)}
-    parts: list[Any] = [type(expression).__name__]
-    for name in _telling(type(expression)):
+    parts: list[Any] = [kind.__name__]
+    for name in TELLING[kind]:
         if name in ("domain", "none") or inner is names:
             parts.append(key(getattr(expression, name), names, depth))
         else:
@@ -135,18 +133,19 @@ def choice(condition: ir.Expr, then: ir.Expr, otherwise: ir.Expr, span: Span) ->
 
 def wider(one: ir.Type, other: ir.Type) -> ir.Type:
     """Returns a type that holds the values of two types that agree."""
-    match one, other:
-        case (ir.UInt(), ir.UInt()):
-            return one if one.width >= other.width else other
-        case (ir.Set(), ir.Set()) | (ir.Sequence(), ir.Sequence()):
-            return type(one)(wider(one.element, other.element), max(one.max, other.max))
+    if isinstance(one, ir.UInt) and isinstance(other, ir.UInt):
+        return one if one.width >= other.width else other
+    if isinstance(one, ir.Set) and isinstance(other, ir.Set):
+        return ir.Set(wider(one.element, other.element), max(one.max, other.max))
+    if isinstance(one, ir.Sequence) and isinstance(other, ir.Sequence):
+        return ir.Sequence(wider(one.element, other.element), max(one.max, other.max))
     return one
 
 
 def selected(base: ir.Expr, place: str | ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
     """Makes `base.place` or `base[place]`. If an update or a literal gives the value, it returns that value."""
     if isinstance(base, ir.RecordOf):
-        return dict(base.fields)[place]
+        return dict(base.fields)[ir.expect(place, str)]
     if isinstance(base, ir.If):
         then, otherwise = (selected(branch, place, kind, span) for branch in (base.then, base.otherwise))
         return choice(base.condition, then, otherwise, span)
@@ -164,14 +163,15 @@ def selected_of_update(base: ir.Update, place: str | ir.Expr, kind: ir.Type, spa
     *earlier, (path, value) = base.updates
     before = replace(base, updates=tuple(earlier)) if earlier else base.base
     rest = selected(before, place, kind, span)
+    first = path[0]
     new = value if len(path) == 1 else updated(rest, path[1:], value, kind, span)
-    if isinstance(place, str):
-        return new if path[0] == place else rest
-    if key(path[0]) == key(place):
+    if isinstance(place, str) or isinstance(first, str):
+        return new if first == place else rest
+    if key(first) == key(place):
         return new
-    if isinstance(path[0], ir.Int) and isinstance(place, ir.Int):
+    if isinstance(first, ir.Int) and isinstance(place, ir.Int):
         return rest
-    return choice(compare("=", place, path[0], span), new, rest, span)
+    return choice(compare("=", place, first, span), new, rest, span)
 
 
 def updated(base: ir.Expr, path: ir.Path, value: ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:

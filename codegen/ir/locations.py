@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.ir.nodes import Expr, Field, Index, Var
+from codegen.ir.nodes import Expr, Field, Index, Path, Var
 from codegen.ir.walk import children
 
 Location = tuple[str, ...]
@@ -59,5 +59,5 @@ def reads_location(expr: Any, where: Location) -> bool:
     return any(overlap(read, where) for read in reads(expr))
 
 
-def target_location(root: str, path: tuple) -> Location:
+def target_location(root: str, path: Path) -> Location:
     return (root, *(part if isinstance(part, str) else "*" for part in path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.ir.nodes import Cardinality, Expr, Int
+from codegen.ir.nodes import Expr, Int
 from codegen.ir.types import Array, Bits, Bool, Bytes, Enum, Interval, Record, Sequence, Set, Type, UInt
 
 
@@ -41,12 +41,8 @@ def interval_of(expr: Expr) -> Interval:
     """Returns the interval of an integer expression; that of its type if no smaller one is known."""
     if isinstance(expr, Int):
         return Interval(expr.value, expr.value)
-    known = getattr(expr, "interval", None)
-    if known is not None:
-        return known
-    if isinstance(expr, Cardinality):
-        return expr.interval
-    return type_interval(expr.type)
+    known: Interval | None = getattr(expr, "interval", None)
+    return known if known is not None else type_interval(expr.type)
 
 
 def type_interval(type_: Type) -> Interval:

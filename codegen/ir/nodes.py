@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Union
 
-from codegen.ir.types import Interval, Record, Span, Table, Type
+from codegen.ir.types import Array, Bits, Interval, Record, Sequence, Set, Span, Table, Type
 
 # --- Expressions: every one has a type and a span ---------------------------------------
 #
@@ -134,7 +134,7 @@ class SetOf:
     """A set literal. Its elements may be equal to one another."""
 
     elements: tuple[Expr, ...]
-    type: Type
+    type: Set | Bits
     span: Span
 
 
@@ -145,7 +145,7 @@ class SetOp:
     op: str
     left: Expr
     right: Expr
-    type: Type
+    type: Set | Bits
     span: Span
 
 
@@ -194,7 +194,7 @@ class Filter:
     variable: str
     domain: Expr
     predicate: Expr
-    type: Type
+    type: Set | Bits
     span: Span
 
 
@@ -208,7 +208,7 @@ class Image:
     variable: str
     domain: Expr
     value: Expr
-    type: Type
+    type: Set | Bits
     span: Span
     predicate: Expr | None = None
 
@@ -256,7 +256,7 @@ class RecordOf:
     """A record literal with every field of its type."""
 
     fields: tuple[tuple[str, Expr], ...]
-    type: Type
+    type: Record
     span: Span
 
 
@@ -266,7 +266,7 @@ class ArrayOf:
 
     variable: str
     value: Expr
-    type: Type
+    type: Array
     span: Span
 
 
@@ -275,7 +275,7 @@ class SequenceOf:
     """A sequence literal: <<a, b>>."""
 
     elements: tuple[Expr, ...]
-    type: Type
+    type: Sequence
     span: Span
 
 
@@ -285,7 +285,7 @@ class Append:
 
     sequence: Expr
     element: Expr
-    type: Type
+    type: Sequence
     span: Span
 
 
@@ -294,7 +294,7 @@ class Tail:
     """The sequence without its first element. The sequence is proven not to be empty."""
 
     sequence: Expr
-    type: Type
+    type: Sequence
     span: Span
 
 
@@ -342,6 +342,9 @@ Expr = (
     | Tail
     | Update
 )
+
+Loop = Filter | Image | Quantifier | First | Count
+"""An expression that binds a variable over its field `domain`."""
 
 
 # --- Steps -------------------------------------------------------------------------------

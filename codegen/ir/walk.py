@@ -5,13 +5,13 @@ A node is any dataclass except a type, a span or an interval. So a pass may add 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, overload
 
 from codegen.ir.nodes import (
     ArrayOf,
+    Assign,
     Bind,
     Body,
     Count,
@@ -34,19 +34,25 @@ EXPRESSIONS = Expr.__args__
 _NO_NODES = (Span, Interval, *Type.__args__)
 
 
-@functools.cache
-def _parts(kind: type) -> tuple[str, ...] | None:
-    """Returns the fields of a kind of node that may hold other nodes; None for any other kind."""
-    if not is_dataclass(kind) or issubclass(kind, _NO_NODES):
-        return None
-    return tuple(item.name for item in fields(kind) if item.name not in ("span", "type", "interval"))
+class _Parts(dict[type, tuple[str, ...] | None]):
+    """The fields of a kind of node that may hold other nodes; None for any other kind."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...] | None:
+        names = None
+        if is_dataclass(kind) and not issubclass(kind, _NO_NODES):
+            names = tuple(item.name for item in fields(kind) if item.name not in ("span", "type", "interval"))
+        self[kind] = names
+        return names
 
 
-def is_node(value: Any) -> bool:
-    return _parts(type(value)) is not None
+_parts = _Parts()
 
 
-def children(value: Any) -> Iterator[Any]:
+def is_node(value: object) -> bool:
+    return _parts[type(value)] is not None
+
+
+def children(value: object) -> Iterator[Any]:
     """Yields the nodes directly below a node or a tuple, in the order of its fields."""
     if isinstance(value, tuple):
         for item in value:
@@ -55,7 +61,7 @@ def children(value: Any) -> Iterator[Any]:
             elif is_node(item):
                 yield item
     else:
-        for name in _parts(type(value)) or ():
+        for name in _parts[type(value)] or ():
             yield from children((getattr(value, name),))
 
 
@@ -72,7 +78,7 @@ def rebuild(value: Any, change: Callable[[Any], Any]) -> Any:
         items = tuple(change(item) if is_node(item) else rebuild(item, change) for item in value)
         return items if any(new is not old for new, old in zip(items, value)) else value
     changed = {}
-    for name in _parts(type(value)) or ():
+    for name in _parts[type(value)] or ():
         old = getattr(value, name)
         new = change(old) if is_node(old) else rebuild(old, change)
         if new is not old:
@@ -83,6 +89,18 @@ def rebuild(value: Any, change: Callable[[Any], Any]) -> Any:
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     """Applies `change` to every node of a tree, from the leaves up."""
     return change(rebuild(node, lambda child: rewrite(child, change)))
+
+
+@overload
+def substitute(node: Expr, name: str, by: Expr) -> Expr: ...
+
+
+@overload
+def substitute(node: Body, name: str, by: Expr) -> Body: ...
+
+
+@overload
+def substitute(node: tuple[Assign, ...], name: str, by: Expr) -> tuple[Assign, ...]: ...
 
 
 def substitute(node: Any, name: str, by: Expr) -> Any:

@@ -7,6 +7,7 @@ Records are never values in C: selecting a field of an update or a literal gives
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from codegen import ir
@@ -41,8 +42,10 @@ from codegen.tla.kinds import (
     least_pattern,
     over_range,
     picked,
-    set_max,
+    postponed,
     set_room,
+    set_type,
+    size_max,
     spread,
     stop,
     trivial,
@@ -76,7 +79,7 @@ class Typer:
                 )
             case "string":
                 return self.member(term, kind)
-            case "int" if isinstance(kind, ir.Bytes) and term.value == 0:
+            case "int" if isinstance(kind, ir.Bytes) and term.number == 0:
                 return ir.Int(0, kind, term.span)
             case "set" | "union" | "intersect" | "minus" | "filter" | "image" if isinstance(kind, (ir.Set, ir.Bits)):
                 return self.check_set(term, kind, scope)
@@ -92,10 +95,9 @@ class Typer:
                 return self.record(term, kind, scope)
             case "function" if isinstance(kind, ir.Array):
                 return self.array(term, kind, scope)
-            case "var" if isinstance(scope.get(term.value), Later):
-                later = scope[term.value]
+            case "var" if (later := postponed(term, scope)) is not None:
                 return self.check(later.term, kind, later.scope)
-            case "field" if (part := picked(term.arguments[0], term.value, scope)) is not None:
+            case "field" if (part := picked(term.arguments[0], term.name, scope)) is not None:
                 return self.check(part, kind, scope)
         try:
             return self.expect(self.infer(term, scope), kind)
@@ -109,20 +111,20 @@ class Typer:
 
     def member(self, term: Term, kind: ir.Type) -> ir.Expr:
         if not isinstance(kind, ir.Enum):
-            raise stop(TypeMismatch, term.span, f'the string "{term.value}" where {type_text(kind)} is needed')
-        if term.value not in kind.members:
+            raise stop(TypeMismatch, term.span, f'the string "{term.name}" where {type_text(kind)} is needed')
+        if term.name not in kind.members:
             raise stop(
                 NoSuchMember,
                 term.span,
-                f'"{term.value}" is no member of enum {kind.name}',
+                f'"{term.name}" is no member of enum {kind.name}',
                 f"it has {', '.join(kind.members)}",
             )
-        return ir.Literal(term.value, kind, term.span)
+        return ir.Literal(term.name, kind, term.span)
 
     def record(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
         if not isinstance(kind, ir.Record):
             raise stop(TypeMismatch, term.span, f"a record where {type_text(kind)} is needed")
-        values = dict(zip(term.value, term.arguments))
+        values = dict(zip(term.names, term.arguments))
         for name in values:
             self.field_type(kind, name, term.span)
         missing = [name for name, _ in kind.fields if name not in values]
@@ -148,8 +150,8 @@ class Typer:
                 f"a function whose domain is not 1..{kind.size}",
                 f"write [i \\in 1..{kind.size} |-> ...]",
             )
-        variable = ir.Var(term.value, INTEGER, span)
-        return ir.ArrayOf(term.value, self.check(value, kind.element, {**scope, term.value: variable}), kind, span)
+        variable = ir.Var(term.name, INTEGER, span)
+        return ir.ArrayOf(term.name, self.check(value, kind.element, {**scope, term.name: variable}), kind, span)
 
     # --- Sets ----------------------------------------------------------------------------------------------
 
@@ -182,7 +184,7 @@ class Typer:
             return ir.Image(variable, domain, self.check(term.arguments[1], INTEGER, inner), kind, term.span)
         domain, variable, inner = self.domain(inside, scope)
         predicate = self.check(inside.arguments[1], BOOL, inner)
-        value = self.check(term.arguments[1], INTEGER, {**scope, term.value: inner[variable]})
+        value = self.check(term.arguments[1], INTEGER, {**scope, term.name: inner[variable]})
         return ir.Image(variable, domain, value, kind, term.span, predicate)
 
     def part(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
@@ -194,21 +196,17 @@ class Typer:
         except Ambiguous:
             return self.check(term, replace(kind, max=max(1, set_room(term))), scope)
 
-    def set_operation(self, term: Term, left: ir.Expr, right: ir.Expr, kind: ir.Type) -> ir.Expr:
+    def set_operation(self, term: Term, left: ir.Expr, right: ir.Expr, kind: ir.Set | ir.Bits) -> ir.Expr:
         if term.operation == "union" and isinstance(left, ir.SetOf) and isinstance(right, ir.SetOf):
             elements = {key(element): element for element in left.elements + right.elements}
             return ir.SetOf(tuple(elements.values()), kind, term.span)
         return ir.SetOp(SET_OPERATIONS[term.operation], left, right, kind, term.span)
 
     def infer_set_operation(self, term: Term, scope: Scope) -> ir.Expr:
-        left, right = self.pair(*term.arguments, scope)
-        for side in (left, right):
-            if not isinstance(side.type, (ir.Set, ir.Bits)):
-                raise stop(TypeMismatch, side.span, f"{type_text(side.type)} where a set is needed")
-        kind = left.type
-        if isinstance(kind, ir.Set):
-            if term.operation == "union":
-                kind = replace(wider(left.type, right.type), max=left.type.max + right.type.max)
+        left, right = self.pair(term.arguments, scope)
+        kind, other = set_type(left), set_type(right)
+        if isinstance(kind, ir.Set) and isinstance(other, ir.Set) and term.operation == "union":
+            kind = ir.Set(wider(kind.element, other.element), kind.max + other.max)
         return self.set_operation(term, left, right, kind)
 
     def membership(self, term: Term, scope: Scope) -> ir.Expr:
@@ -229,14 +227,13 @@ class Typer:
             within = self.infer(domain, scope)
         except Ambiguous:
             within = self.check(domain, ir.Set(value.type, max(1, set_room(domain))), scope)
-        if not isinstance(within.type, (ir.Set, ir.Bits)):
-            raise stop(TypeMismatch, within.span, f"{type_text(within.type)} where a set is needed")
-        self.expect(value, element_type(within.type))
+        self.expect(value, element_type(set_type(within)))
         if isinstance(within, ir.SetOf) and not within.elements:
             return truth(False, span)
         if isinstance(within, ir.SetOf) and isinstance(value, (ir.Int, ir.Literal)):
-            if all(isinstance(item, (ir.Int, ir.Literal)) for item in within.elements):
-                return truth(value.value in [item.value for item in within.elements], span)
+            constants = [item.value for item in within.elements if isinstance(item, (ir.Int, ir.Literal))]
+            if len(constants) == len(within.elements):
+                return truth(value.value in constants, span)
         return ir.In(value, within, BOOL, span)
 
     def domain(self, term: Term, scope: Scope, allow_range: bool = True) -> tuple[ir.Expr, str, Scope]:
@@ -258,8 +255,8 @@ class Typer:
             if not isinstance(over.type, (ir.Set, ir.Bits)):
                 raise stop(TypeMismatch, over.span, f"{type_text(over.type)} where a set or a range is needed")
             element = element_type(over.type)
-        variable = ir.Var(term.value, element, term.span)
-        return over, term.value, {**scope, term.value: variable}
+        variable = ir.Var(term.name, element, term.span)
+        return over, term.name, {**scope, term.name: variable}
 
     # --- Inferring: the expression gives the type ------------------------------------------------------------
 
@@ -294,9 +291,9 @@ class Typer:
             case "call" | "label":
                 return called(term, self.infer(arguments[0], scope))
             case "int":
-                return integer(term.value, span)
+                return integer(term.number, span)
             case "bool":
-                return truth(term.value, span)
+                return truth(term.truth, span)
             case "string" | "record" | "function" | "range":
                 raise Ambiguous
             case "var":
@@ -363,61 +360,62 @@ class Typer:
                 return self.cardinality(term, scope)
             case "filter":
                 domain, variable, inner = self.domain(term, scope, allow_range=False)
-                return ir.Filter(variable, domain, self.check(arguments[1], BOOL, inner), domain.type, span)
+                return ir.Filter(variable, domain, self.check(arguments[1], BOOL, inner), set_type(domain), span)
             case "image":
                 if over_range(term, scope):
                     raise Ambiguous
                 domain, variable, inner = self.domain(term, scope, allow_range=False)
                 value = self.infer_or_report(arguments[1], inner)
-                return ir.Image(variable, domain, value, ir.Set(value.type, set_max(domain.type)), span)
+                return ir.Image(variable, domain, value, ir.Set(value.type, size_max(domain.type)), span)
             case "length":
                 return ir.Cardinality(self.sequence(arguments[0], scope), INTEGER, span, ir.Interval(0, 0))
             case "head":
                 sequence = self.sequence(arguments[0], scope)
-                return selected(sequence, integer(1, span), sequence.type.element, span)
+                return selected(sequence, integer(1, span), element_type(sequence.type), span)
             case "tail":
                 sequence = self.sequence(arguments[0], scope)
-                return ir.Tail(sequence, sequence.type, span)
+                return ir.Tail(sequence, ir.expect(sequence.type, ir.Sequence), span)
             case "append":
                 sequence = self.sequence(arguments[0], scope)
-                kind = replace(sequence.type, max=sequence.type.max + 1)
+                kind = ir.Sequence(element_type(sequence.type), size_max(sequence.type) + 1)
                 return ir.Append(sequence, self.check(arguments[1], kind.element, scope), kind, span)
         raise stop(NotCompilable, span, f"{term.operation} cannot be compiled", "see docs/language.md")
 
     def variable(self, term: Term, scope: Scope) -> ir.Expr:
-        value = scope[term.value]
+        value = scope[term.name]
         if isinstance(value, Later):
             return self.infer(value.term, value.scope)
         return replace(value, span=term.span) if isinstance(value, ir.Var) else value
 
-    def let(self, term: Term, scope: Scope, go) -> ir.Expr:
+    def let(self, term: Term, scope: Scope, go: Callable[[Term, Scope], ir.Expr]) -> ir.Expr:
         """Types a LET. It stays a Let if that saves work; otherwise its value replaces its use."""
+        name = term.name
         value_term, body_term = term.arguments
         try:
             value = self.infer(value_term, scope)
         except Ambiguous:
-            return go(body_term, {**scope, term.value: Later(value_term, scope)})
+            return go(body_term, {**scope, name: Later(value_term, scope)})
         if trivial(value) or isinstance(value.type, (ir.Record, ir.Table)):
-            return go(body_term, {**scope, term.value: value})
-        body = go(body_term, {**scope, term.value: ir.Var(term.value, value.type, value.span)})
-        uses = evaluations(body, term.value)
+            return go(body_term, {**scope, name: value})
+        body = go(body_term, {**scope, name: ir.Var(name, value.type, value.span)})
+        uses = evaluations(body, name)
         if uses == 1:
-            return substitute(body, term.value, value)
-        return ir.Let(term.value, value, body, body.type, term.span) if uses else body
+            return substitute(body, name, value)
+        return ir.Let(name, value, body, body.type, term.span) if uses else body
 
     def select(self, term: Term, scope: Scope) -> ir.Expr:
         base_term = term.arguments[0]
-        if term.operation == "field" and (part := picked(base_term, term.value, scope)) is not None:
+        if term.operation == "field" and (part := picked(base_term, term.name, scope)) is not None:
             return self.infer(part, scope)
         if term.operation == "field" and bare(base_term, scope).operation == "record":
-            raise stop(NoSuchField, term.span, f"the record has no field {term.value}")
+            raise stop(NoSuchField, term.span, f"the record has no field {term.name}")
         base = self.infer_or_report(base_term, scope)
         if term.operation == "field":
             if not isinstance(base.type, ir.Record):
                 raise stop(
-                    TypeMismatch, term.span, f"field {term.value} of {type_text(base.type)}", "only a record has fields"
+                    TypeMismatch, term.span, f"field {term.name} of {type_text(base.type)}", "only a record has fields"
                 )
-            return selected(base, term.value, self.field_type(base.type, term.value, term.span), term.span)
+            return selected(base, term.name, self.field_type(base.type, term.name, term.span), term.span)
         index = self.check(term.arguments[1], INTEGER, scope)
         return selected(base, index, self.indexed_type(base.type, term.span), term.span)
 
@@ -447,35 +445,36 @@ class Typer:
                 "a user step that changes its table",
                 "it only finds; say in the message what a TC or sweep step is to change",
             )
-        kind, path = base.type, []
+        kind: ir.Type = base.type
+        path: list[str | ir.Expr] = []
         for place in places:
             if place.operation == "string":
                 if not isinstance(kind, ir.Record):
                     raise stop(
                         TypeMismatch,
                         place.span,
-                        f"field {place.value} of {type_text(kind)}",
+                        f"field {place.name} of {type_text(kind)}",
                         "only a record has fields",
                     )
-                kind = self.field_type(kind, place.value, place.span)
-                path.append(place.value)
+                kind = self.field_type(kind, place.name, place.span)
+                path.append(place.name)
             else:
                 kind = self.indexed_type(kind, place.span)
                 path.append(self.check(place, INTEGER, scope))
         return updated(base, tuple(path), self.check(value_term, kind, scope), base.type, term.span)
 
-    def choice(self, term: Term, scope: Scope, branch) -> ir.Expr:
+    def choice(self, term: Term, scope: Scope, branch: Callable[[Term], ir.Expr]) -> ir.Expr:
         condition = self.check(term.arguments[0], BOOL, scope)
         return choice(condition, branch(term.arguments[1]), branch(term.arguments[2]), term.span)
 
     def infer_choice(self, term: Term, scope: Scope) -> ir.Expr:
         condition = self.check(term.arguments[0], BOOL, scope)
-        then, otherwise = self.pair(*term.arguments[1:], scope)
+        then, otherwise = self.pair(term.arguments[1:], scope)
         return choice(condition, then, otherwise, term.span)
 
-    def pair(self, left: Term, right: Term, scope: Scope) -> tuple[ir.Expr, ir.Expr]:
+    def pair(self, terms: tuple[Term, ...], scope: Scope) -> tuple[ir.Expr, ir.Expr]:
         """Types two terms of the same type; one may get it from the other."""
-        first, second = self.several((left, right), scope)
+        first, second = self.several(terms, scope)
         return first, second
 
     def several(self, terms: tuple[Term, ...], scope: Scope) -> list[ir.Expr]:
@@ -495,11 +494,15 @@ class Typer:
             return truth(left_term.value == right_term.value, term.span)
         for one, other in ((left_term, right_term), (right_term, left_term)):
             if other.operation == "string" and one.operation in ("if", "let"):
-                tests = spread(one, scope, lambda text, other=other: replace(term, arguments=(text, other)))
+
+                def test(text: Term, other: Term = other) -> Term:
+                    return replace(term, arguments=(text, other))
+
+                tests = spread(one, scope, test)
                 if tests is not None:
                     return self.check(tests, BOOL, scope)
         try:
-            left, right = self.pair(*term.arguments, scope)
+            left, right = self.pair(term.arguments, scope)
         except Ambiguous:
             raise stop(
                 TypeUnknown, term.span, "nothing says of what type the two sides are", "compare with a field"
@@ -511,7 +514,7 @@ class Typer:
     def text(self, term: Term, scope: Scope) -> Term:
         """Strips calls and labels from a term, or from the part of a record literal that it selects."""
         inner = bare(term, scope)
-        if inner.operation == "field" and (part := picked(inner.arguments[0], inner.value, scope)) is not None:
+        if inner.operation == "field" and (part := picked(inner.arguments[0], inner.name, scope)) is not None:
             return bare(part, scope)
         return inner
 
@@ -525,9 +528,8 @@ class Typer:
     def subset(self, term: Term, scope: Scope) -> ir.Expr:
         if bare(term.arguments[1], scope).operation == "range":
             raise stop(NotCompilable, term.span, "\\subseteq of a range", "write \\A x \\in S : x >= low /\\ x <= high")
-        left, right = self.pair(*term.arguments, scope)
-        if not isinstance(left.type, (ir.Set, ir.Bits)):
-            raise stop(TypeMismatch, left.span, f"{type_text(left.type)} where a set is needed")
+        left, right = self.pair(term.arguments, scope)
+        set_type(left)
         return ir.Subset(left, right, BOOL, term.span)
 
     def power(self, term: Term, scope: Scope) -> ir.Expr:
@@ -552,8 +554,7 @@ class Typer:
         if operand.operation == "set" and not operand.arguments:
             return integer(0, term.span)
         over = self.infer_or_report(term.arguments[0], scope)
-        if not isinstance(over.type, (ir.Set, ir.Bits)):
-            raise stop(TypeMismatch, over.span, f"{type_text(over.type)} where a set is needed")
+        set_type(over)
         return ir.Cardinality(over, INTEGER, term.span, ir.Interval(0, 0))
 
     # --- CHOOSE: only the least of a range ------------------------------------------------------------------------
@@ -566,7 +567,7 @@ class Typer:
         found = least_pattern(then)
         if found is None or not same(condition.arguments[0], then.arguments[0]):
             return None
-        if not same(condition.arguments[1], found, {condition.value: then.value}):
+        if not same(condition.arguments[1], found, {condition.name: then.name}):
             return None
         return self.least(then, otherwise, scope)
 
@@ -582,4 +583,6 @@ class Typer:
         domain, variable, inner = self.domain(term, scope)
         predicate = self.check(predicate_term, BOOL, inner)
         otherwise = self.check(none, INTEGER, scope) if none is not None else None
-        return ir.First(variable, domain, predicate, otherwise, INTEGER, term.span, ir.Interval(0, 0))
+        return ir.First(
+            variable, ir.expect(domain, ir.Range), predicate, otherwise, INTEGER, term.span, ir.Interval(0, 0)
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from codegen import ir
 from codegen.errors import NotCompilable, Recursive, Stop
 from codegen.ir import Span
 from codegen.tla.sany import (
@@ -32,6 +33,13 @@ ConstantValue = int | bool | str | tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
+class Name:
+    """A name of the step's term. It becomes a `var` at each place that uses it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Closure:
     """An operator with the names that its text sees."""
 
@@ -41,19 +49,22 @@ class Closure:
     scope: Scope
 
 
+Meaning = Term | Name | Closure
+
+
 @dataclass(frozen=True)
 class Scope:
     """The meaning of names at a place."""
 
-    names: dict[str, Term | Closure]
+    names: dict[str, Meaning]
     """Parameters and LETs, by number."""
-    constants: dict[str, Term | Closure]
+    constants: dict[str, Meaning]
     """Constants of instantiated modules, by number."""
     at: Term | None
     """The meaning of @."""
     operator: str
 
-    def bind(self, added: dict[str, Term | Closure]) -> Scope:
+    def bind(self, added: dict[str, Meaning]) -> Scope:
         return replace(self, names={**self.names, **added})
 
 
@@ -122,16 +133,15 @@ class Inliner:
     def step(self, operator: Operator) -> tuple[tuple[str, ...], Term]:
         """Returns the names of a step's parameters, and its body."""
         names = tuple(self.fresh(parameter.name) for parameter in operator.parameters)
-        arguments = {
-            parameter.uid: Term("var", (), name, operator.name, None)
-            for parameter, name in zip(operator.parameters, names)
+        arguments: dict[str, Meaning] = {
+            parameter.uid: Name(name) for parameter, name in zip(operator.parameters, names)
         }
         return names, self.term(operator.body, Scope(arguments, {}, None, operator.name))
 
     # --- One node -------------------------------------------------------------------------------
 
     def term(self, node: Node, scope: Scope) -> Term:
-        def make(operation: str, arguments: tuple[Term, ...] = (), value=None) -> Term:
+        def make(operation: str, arguments: tuple[Term, ...] = (), value: int | str | None = None) -> Term:
             return Term(operation, arguments, value, scope.operator, node.span)
 
         match node:
@@ -175,15 +185,15 @@ class Inliner:
                 continue
             name = self.fresh(operator.name)
             values.append((name, value))
-            names[uid] = Term("var", (), name, scope.operator, None)
+            names[uid] = Name(name)
         return wrapped(values, self.term(node.body, replace(inner, names=dict(names))))
 
-    def argument(self, node: Node, scope: Scope) -> Term | Closure:
+    def argument(self, node: Node, scope: Scope) -> Meaning:
         if isinstance(node, OperatorArgument):
             return self.operator_value(node.operator, scope, node.span)
         return self.term(node, scope)
 
-    def operator_value(self, reference: Reference, scope: Scope, span: Span) -> Term | Closure:
+    def operator_value(self, reference: Reference, scope: Scope, span: Span) -> Meaning:
         """Returns the value or closure that an operator's name stands for."""
         if reference.uid in scope.names:
             return scope.names[reference.uid]
@@ -197,7 +207,7 @@ class Inliner:
             return Closure(operator, reference, replace(scope, names=names, at=at))
         return Closure(None, reference, scope)
 
-    def constant(self, reference: Reference, scope: Scope, span: Span) -> Term | Closure:
+    def constant(self, reference: Reference, scope: Scope, span: Span) -> Meaning:
         if reference.uid in scope.constants:
             return scope.constants[reference.uid]
         if self.module.constants[reference.uid].variable or reference.name not in self.constants:
@@ -218,11 +228,14 @@ class Inliner:
         reference = node.operator
         if reference.kind in ("parameter", "constant", "user") or reference.uid in scope.names:
             value = self.operator_value(reference, scope, node.span)
+            # An error about a name has the place of its use; one about an argument has the place of the call.
+            if isinstance(value, Name):
+                return Term("var", (), value.text, scope.operator, node.span)
             if isinstance(value, Term):
-                # An error about a name has the place of its use; one about an argument has the place of the call.
-                return replace(value, span=node.span, operator=scope.operator) if value.span is None else value
+                return value
             if value.operator is not None:
-                return self.expand(value, [self.argument(operand, scope) for operand in node.operands], node, scope)
+                arguments = [self.argument(operand, scope) for operand in node.operands]
+                return self.expand(value, value.operator, arguments, node, scope)
             return self.standard(value.reference, [self.term(operand, scope) for operand in node.operands], node, scope)
         special = {"$Except": self.update, "$Case": self.case, "$RcdConstructor": self.record, "$RcdSelect": self.field}
         if reference.name in special:
@@ -239,13 +252,13 @@ class Inliner:
             raise Stop(NotCompilable(node.span, f"{reference.name} cannot be compiled", "see docs/language.md"))
         return Term(operation, tuple(operands), None, scope.operator, node.span)
 
-    def expand(self, closure: Closure, arguments: list[Term | Closure], node: Apply, scope: Scope) -> Term:
+    def expand(self, closure: Closure, operator: Operator, arguments: list[Meaning], node: Apply, scope: Scope) -> Term:
         """Expands a user operator: returns its body, with names for the arguments."""
-        operator = closure.operator
         self.refuse_recursion(operator, node.span)
-        names, values = {}, []
+        names: dict[str, Meaning] = {}
+        values: list[tuple[str, Term]] = []
         for parameter, argument in zip(operator.parameters, arguments):
-            if isinstance(argument, Closure) or trivial(argument):
+            if not isinstance(argument, Term) or trivial(argument):
                 names[parameter.uid] = argument
                 continue
             name = self.fresh(parameter.name)
@@ -265,8 +278,8 @@ class Inliner:
         """Inlines EXCEPT: each update becomes an `except` term over the one before, as TLA+ defines it."""
         base = self.term(node.operands[0], scope)
         for pair in node.operands[1:]:
-            path, value = pair.operands
-            places = tuple(self.term(place, scope) for place in path.operands)
+            path, value = operands(pair)
+            places = tuple(self.term(place, scope) for place in operands(path))
             old = base
             for place in places:
                 old = self.select(old, place, scope, pair.span)
@@ -276,41 +289,42 @@ class Inliner:
 
     def select(self, base: Term, place: Term, scope: Scope, span: Span) -> Term:
         if place.operation == "string":
-            return Term("field", (base,), place.value, scope.operator, span)
+            return Term("field", (base,), place.name, scope.operator, span)
         return Term("apply", (base, place), None, scope.operator, span)
 
     def case(self, node: Apply, scope: Scope) -> Term:
         """Inlines CASE: a chain of IFs, in the model checker's order."""
         *arms, last = node.operands
-        condition, otherwise = last.operands
-        if not (isinstance(condition, Text) and condition.value == "$Other"):
+        other, otherwise = operands(last)
+        if not (isinstance(other, Text) and other.value == "$Other"):
             raise Stop(NotCompilable(node.span, "CASE without OTHER", "add an arm [] OTHER -> ..."))
         term = self.term(otherwise, scope)
         for arm in reversed(arms):
-            condition, then = (self.term(operand, scope) for operand in arm.operands)
+            condition, then = (self.term(operand, scope) for operand in operands(arm))
             term = Term("if", (condition, then, term), None, scope.operator, arm.span)
         return term
 
     def record(self, node: Apply, scope: Scope) -> Term:
-        names = tuple(pair.operands[0].value for pair in node.operands)
-        values = tuple(self.term(pair.operands[1], scope) for pair in node.operands)
+        pairs = [operands(pair) for pair in node.operands]
+        names = tuple(text(name) for name, _ in pairs)
+        values = tuple(self.term(value, scope) for _, value in pairs)
         return Term("record", values, names, scope.operator, node.span)
 
     def field(self, node: Apply, scope: Scope) -> Term:
         base, name = node.operands
-        return Term("field", (self.term(base, scope),), name.value, scope.operator, node.span)
+        return Term("field", (self.term(base, scope),), text(name), scope.operator, node.span)
 
     def binding(self, node: Apply, scope: Scope) -> Term:
         """Inlines a construct that binds names. Several names become nested binders if that means the same."""
         operation = BINDING[node.operator.name]
         variables: list[tuple[str, Term]] = []
-        names = {}
+        names: dict[str, Meaning] = {}
         for binder in node.binders:
             domain = self.domain(binder, scope, node.span)
             for parameter in binder.parameters:
                 name = self.fresh(parameter.name)
                 variables.append((name, domain))
-                names[parameter.uid] = Term("var", (), name, scope.operator, None)
+                names[parameter.uid] = Name(name)
         if len(variables) > 1 and operation not in ("exists", "forall"):
             raise Stop(
                 NotCompilable(node.span, "a set or a function over more than one name", "bind one name at a time")
@@ -328,6 +342,14 @@ class Inliner:
                 )
             )
         return self.term(binder.domain, scope)
+
+
+def operands(node: Node) -> tuple[Node, ...]:
+    return ir.expect(node, Apply).operands
+
+
+def text(node: Node) -> str:
+    return ir.expect(node, Text).value
 
 
 def trivial(term: Term) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from codegen import ir
-from codegen.errors import SpecError, Stop
+from codegen.errors import SpecError, Stop, TypeMismatch
 from codegen.ir import Span
 from codegen.ir.build import INTEGER, wider
 from codegen.tla.terms import Term, occurs, same
@@ -55,12 +56,12 @@ def type_text(kind: ir.Type) -> str:
 def agree(one: ir.Type, other: ir.Type) -> bool:
     """Whether values of the two types may be compared and assigned. bounds.py checks widths and rooms."""
     match one, other:
-        case (ir.UInt(), ir.UInt()):
+        case ir.UInt(), ir.UInt():
             return True
-        case (ir.Set(), ir.Set()) | (ir.Sequence(), ir.Sequence()):
-            return agree(one.element, other.element)
-        case (ir.Array(), ir.Array()):
-            return one.size == other.size and agree(one.element, other.element)
+        case (ir.Set(element), ir.Set(needed)) | (ir.Sequence(element), ir.Sequence(needed)):
+            return agree(element, needed)
+        case ir.Array(element, size), ir.Array(needed, size_needed):
+            return size == size_needed and agree(element, needed)
     return one == other
 
 
@@ -91,8 +92,8 @@ def least_pattern(term: Term) -> Term | None:
         return None
     if end.arguments[1].operation != "int" or end.arguments[1].value != 1:
         return None
-    other = none_before.value
-    if not same(predicate, negated.arguments[0], {term.value: other}) or occurs(other, predicate):
+    other = none_before.name
+    if not same(predicate, negated.arguments[0], {term.name: other}) or occurs(other, predicate):
         return None
     return predicate
 
@@ -103,11 +104,28 @@ def called(term: Term, expression: ir.Expr) -> ir.Expr:
 
 
 def element_type(kind: ir.Type) -> ir.Type:
-    return INTEGER if isinstance(kind, ir.Bits) else kind.element
+    """Returns the type of the elements of a set, a sequence or an array."""
+    match kind:
+        case ir.Bits():
+            return INTEGER
+        case ir.Set(element) | ir.Sequence(element) | ir.Array(element):
+            return element
+    raise TypeError(f"only a set, a sequence or an array has elements, not {type_text(kind)}")
 
 
-def set_max(kind: ir.Type) -> int:
-    return kind.size if isinstance(kind, ir.Bits) else kind.max
+def size_max(kind: ir.Type) -> int:
+    """Returns the greatest size of a set or a sequence."""
+    match kind:
+        case ir.Bits(size) | ir.Set(max=size) | ir.Sequence(max=size):
+            return size
+    raise TypeError(f"only a set or a sequence has a greatest size, not {type_text(kind)}")
+
+
+def set_type(expression: ir.Expr) -> ir.Set | ir.Bits:
+    """Returns the type of an expression that must be a set."""
+    if not isinstance(expression.type, (ir.Set, ir.Bits)):
+        raise stop(TypeMismatch, expression.span, f"{type_text(expression.type)} where a set is needed")
+    return expression.type
 
 
 def joined(expressions: tuple[ir.Expr, ...]) -> ir.Type:
@@ -132,13 +150,19 @@ def set_room(term: Term) -> int:
 
 def bare(term: Term, scope: Scope) -> Term:
     """Strips calls and labels from a term, and replaces a name that has no type yet by its value."""
-    while term.operation in ("call", "label") or (term.operation == "var" and isinstance(scope.get(term.value), Later)):
-        if term.operation == "var":
-            later = scope[term.value]
+    while True:
+        if term.operation in ("call", "label"):
+            term = term.arguments[0]
+        elif (later := postponed(term, scope)) is not None:
             term, scope = later.term, later.scope
         else:
-            term = term.arguments[0]
-    return term
+            return term
+
+
+def postponed(term: Term, scope: Scope) -> Later | None:
+    """Returns the value of a name that has no type yet; None for every other term."""
+    value = scope.get(term.name) if term.operation == "var" else None
+    return value if isinstance(value, Later) else None
 
 
 def over_range(image: Term, scope: Scope) -> bool:
@@ -149,7 +173,7 @@ def over_range(image: Term, scope: Scope) -> bool:
     )
 
 
-def spread(term: Term, scope: Scope, change) -> Term | None:
+def spread(term: Term, scope: Scope, change: Callable[[Term], Term | None]) -> Term | None:
     """Applies `change` to the literal in each branch of a term; returns None if a branch is not a literal.
 
     So a step can take apart the result of another operator: `LET r == Step(cell, msg) IN IF r.verdict = ...`.
@@ -157,16 +181,17 @@ def spread(term: Term, scope: Scope, change) -> Term | None:
     match term.operation:
         case "call" | "label":
             return spread(term.arguments[0], scope, change)
-        case "var" if isinstance(scope.get(term.value), Later):
-            return spread(scope[term.value].term, scope[term.value].scope, change)
+        case "var" if (later := postponed(term, scope)) is not None:
+            return spread(later.term, later.scope, change)
         case "if":
             condition, *branches = term.arguments
-            done = [spread(branch, scope, change) for branch in branches]
-            return None if None in done else replace(term, arguments=(condition, *done))
+            spreads = [spread(branch, scope, change) for branch in branches]
+            done = [branch for branch in spreads if branch is not None]
+            return replace(term, arguments=(condition, *done)) if len(done) == len(spreads) else None
         case "let":
             value, body = term.arguments
-            done = spread(body, {**scope, term.value: Later(value, scope)}, change)
-            return None if done is None else replace(term, arguments=(value, done))
+            inner = spread(body, {**scope, term.name: Later(value, scope)}, change)
+            return None if inner is None else replace(term, arguments=(value, inner))
         case "record" | "string":
             return change(term)
     return None
@@ -176,9 +201,9 @@ def picked(term: Term, name: str, scope: Scope) -> Term | None:
     """Returns the term of a field of `term`; None if `term` is not made of record literals."""
 
     def field(record: Term) -> Term | None:
-        if record.operation != "record" or name not in record.value:
+        if record.operation != "record" or name not in record.names:
             return None
-        return record.arguments[record.value.index(name)]
+        return record.arguments[record.names.index(name)]
 
     return spread(term, scope, field)
 

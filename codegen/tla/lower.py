@@ -8,7 +8,9 @@ becomes a decision. LETs sink to their uses, so a branch computes only values th
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from codegen import ir
 from codegen.errors import Errors, ResultMalformed, Stop
@@ -16,8 +18,13 @@ from codegen.ir import Span
 from codegen.ir.build import choice, key, selected
 from codegen.ir.walk import BINDING, EXPRESSIONS, evaluations, rebuild, substitute
 from codegen.tla.infer import Typer
-from codegen.tla.kinds import Ambiguous, Later, Scope, bare, trivial
+from codegen.tla.kinds import Ambiguous, Later, Scope, bare, postponed, trivial
 from codegen.tla.terms import Term
+
+Done = TypeVar("Done")
+Fallback = TypeVar("Fallback")
+Sides = tuple[ir.Expr, ir.Expr]
+"""The cell and the message of a result."""
 
 VERDICTS = ("Continue", "Reply", "Forward", "Drop")
 RESULT = ("verdict", "cell", "msg")
@@ -48,7 +55,7 @@ class Lowering:
         body = self.body(term, self.scope, None)
         return named(body, self.name)
 
-    def attempt(self, work, fallback):
+    def attempt(self, work: Callable[[], Done], fallback: Fallback) -> Done | Fallback:
         """Collects an error and goes on, so that one run shows all errors of a step."""
         try:
             return work()
@@ -62,17 +69,15 @@ class Lowering:
         nothing = ir.Leaf("", "Drop", (), (), term.operator, term.span)
         match term.operation:
             case "call":
-                inner = site or Site(term.operator, term.span)
-                return self.body(term.arguments[0], scope, inner)
+                return self.body(term.arguments[0], scope, site or Site(term.operator, term.span))
             case "label":
                 inner = term.arguments[0]
-                return self.body(inner, scope, Site(term.operator, inner.span, term.value))
+                return self.body(inner, scope, Site(term.operator, inner.span, term.name))
             case "let":
                 return self.attempt(lambda: self.let(term, scope, site), nothing)
             case "if":
                 return self.decide(term, scope, site)
-            case "var" if isinstance(scope.get(term.value), Later):
-                later = scope[term.value]
+            case "var" if (later := postponed(term, scope)) is not None:
                 return self.body(later.term, later.scope, site or Site(term.operator, term.span))
             case "record":
                 where = site or Site(term.operator, term.span)
@@ -87,15 +92,16 @@ class Lowering:
         return nothing
 
     def let(self, term: Term, scope: Scope, site: Site | None) -> ir.Body:
+        name = term.name
         value_term, body_term = term.arguments
         try:
             value = self.typer.infer(value_term, scope)
         except Ambiguous:
-            return self.body(body_term, {**scope, term.value: Later(value_term, scope)}, site)
+            return self.body(body_term, {**scope, name: Later(value_term, scope)}, site)
         if trivial(value) or isinstance(value.type, (ir.Record, ir.Table)):
-            return self.body(body_term, {**scope, term.value: value}, site)
-        variable = ir.Var(term.value, value.type, value.span)
-        return sunk(term.value, value, self.body(body_term, {**scope, term.value: variable}, site), term.span)
+            return self.body(body_term, {**scope, name: value}, site)
+        variable = ir.Var(name, value.type, value.span)
+        return sunk(name, value, self.body(body_term, {**scope, name: variable}, site), term.span)
 
     def decide(self, term: Term, scope: Scope, site: Site | None) -> ir.Body:
         condition_term, then_term, otherwise_term = term.arguments
@@ -108,21 +114,21 @@ class Lowering:
             inner = replace(label, operator=branch.operator, span=branch.span) if label else None
             branches[value] = self.body(branch, scope, inner)
         if isinstance(condition, ir.Literal):
-            return branches[condition.value]
+            return branches[condition.value is True]
         return ir.Decide(condition, branches[True], branches[False], term.operator, term.span)
 
     # --- Leaves ---------------------------------------------------------------------------------------------
 
     def leaf(self, term: Term, scope: Scope, site: Site) -> ir.Body:
-        if set(term.value) != set(RESULT):
+        if set(term.names) != set(RESULT):
             raise Stop(
                 ResultMalformed(
                     term.span,
-                    f"{self.name} ends in a record of {', '.join(term.value)}",
+                    f"{self.name} ends in a record of {', '.join(term.names)}",
                     "a result has verdict, cell and msg: use Continue, Reply, Forward or Drop",
                 )
             )
-        parts = dict(zip(term.value, term.arguments))
+        parts = dict(zip(term.names, term.arguments))
         cell = self.typer.check(parts["cell"], self.cell.type, scope)
         message = self.typer.check(parts["msg"], self.message.type, scope)
         return self.verdict(parts["verdict"], cell, message, scope, site)
@@ -136,35 +142,28 @@ class Lowering:
             if isinstance(condition, ir.Literal):
                 return then if condition.value else otherwise
             return ir.Decide(condition, then, otherwise, site.operator, verdict.span)
-        if verdict.operation != "string" or verdict.value not in VERDICTS:
+        if verdict.operation != "string" or verdict.name not in VERDICTS:
             raise Stop(ResultMalformed(verdict.span, "a verdict that is none", f"it is one of {', '.join(VERDICTS)}"))
-        return self.split(verdict.value, cell, message, site, {})
+        return self.split(verdict.name, (cell, message), site, {})
 
-    def split(self, verdict: str, cell: ir.Expr, message: ir.Expr, site: Site, known: dict) -> ir.Body:
+    def split(self, verdict: str, sides: Sides, site: Site, known: dict[Any, bool]) -> ir.Body:
         """Turns choices and LETs around the cell and the message into decisions and binds."""
-        for at, side in enumerate((cell, message)):
+        for at, side in enumerate(sides):
             if isinstance(side, ir.Let):
-                sides = [cell, message]
-                sides[at] = side.body
-                return sunk(side.name, side.value, self.split(verdict, *sides, site, known), side.span)
-            core = side.base if isinstance(side, ir.Update) else side
-            if isinstance(core, (ir.If, ir.Let)) and core is not side:
-                sides = [cell, message]
-                sides[at] = outward(side)
-                return self.split(verdict, *sides, site, known)
+                body = self.split(verdict, with_side(sides, at, side.body), site, known)
+                return sunk(side.name, side.value, body, side.span)
+            if isinstance(side, ir.Update) and isinstance(side.base, (ir.If, ir.Let)):
+                return self.split(verdict, with_side(sides, at, outward(side)), site, known)
             if isinstance(side, ir.If):
-                outcome = {}
-                for value, branch in ((True, side.then), (False, side.otherwise)):
-                    sides = [cell, message]
-                    sides[at] = branch
-                    outcome[value] = (sides, {**known, key(side.condition): value})
-                decided = known.get(key(side.condition))
-                if decided is not None:
-                    return self.split(verdict, *outcome[decided][0], site, known)
-                then, otherwise = (self.split(verdict, *sides, site, facts) for sides, facts in outcome.values())
+                condition = key(side.condition)
+                on, off = (with_side(sides, at, branch) for branch in (side.then, side.otherwise))
+                if condition in known:
+                    return self.split(verdict, on if known[condition] else off, site, known)
+                then = self.split(verdict, on, site, {**known, condition: True})
+                otherwise = self.split(verdict, off, site, {**known, condition: False})
                 return ir.Decide(side.condition, then, otherwise, site.operator, side.span)
-        assigns = [self.assigns(side, target) for side, target in ((cell, self.cell), (message, self.message))]
-        return ir.Leaf(site.label or "", verdict, assigns[0], assigns[1], site.operator, site.span)
+        cell, message = (self.assigns(side, target) for side, target in zip(sides, (self.cell, self.message)))
+        return ir.Leaf(site.label or "", verdict, cell, message, site.operator, site.span)
 
     def assigns(self, value: ir.Expr, target: ir.Var) -> tuple[ir.Assign, ...]:
         """Returns the fields that differ from the parameter, as assignments."""
@@ -181,8 +180,14 @@ class Lowering:
             raise Stop(ResultMalformed(value.span, "a user step that changes its table", "return the table as it is"))
         # The record is unrelated to the parameter, so assign every field.
         return tuple(
-            ir.Assign((name,), selected(value, name, kind, value.span), value.span) for name, kind in value.type.fields
+            ir.Assign((name,), selected(value, name, kind, value.span), value.span)
+            for name, kind in ir.expect(value.type, ir.Record).fields
         )
+
+
+def with_side(sides: Sides, at: int, side: ir.Expr) -> Sides:
+    cell, message = sides
+    return (side, message) if at == 0 else (cell, side)
 
 
 def outward(update: ir.Update) -> ir.Expr:
@@ -198,8 +203,9 @@ def outward(update: ir.Update) -> ir.Expr:
     if isinstance(base, ir.RecordOf):
         fields = dict(base.fields)
         for path, value in update.updates:
-            old = fields[path[0]]
-            fields[path[0]] = value if len(path) == 1 else ir.Update(old, ((path[1:], value),), old.type, update.span)
+            name = ir.expect(path[0], str)
+            old = fields[name]
+            fields[name] = value if len(path) == 1 else ir.Update(old, ((path[1:], value),), old.type, update.span)
         return replace(base, fields=tuple(fields.items()))
     return update
 
@@ -359,7 +365,7 @@ def unique(body: ir.Body, taken: set[str]) -> ir.Body:
         taken.add(new)
         return new
 
-    def expression(node, names: dict[str, str]):
+    def expression(node: Any, names: dict[str, str]) -> Any:
         if isinstance(node, ir.Var):
             return replace(node, name=names.get(node.name, node.name))
         if isinstance(node, ir.Let):

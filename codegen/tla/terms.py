@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen import ir
 from codegen.ir import Span
 
 
@@ -26,8 +27,25 @@ class Term:
     """The number, string, name or names of the operation."""
     operator: str
     """The user's operator whose text contains the term."""
-    span: Span | None
-    """None for a name that has not been used yet."""
+    span: Span
+
+    @property
+    def name(self) -> str:
+        """Returns the value of an operation on one name, or of a string."""
+        return ir.expect(self.value, str)
+
+    @property
+    def number(self) -> int:
+        return ir.expect(self.value, int)
+
+    @property
+    def truth(self) -> bool:
+        return ir.expect(self.value, bool)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Returns the names of a record's fields, in the order of its arguments."""
+        return ir.expect(self.value, tuple)
 
 
 BINDERS = frozenset({"exists", "forall", "choose", "filter", "image", "function"})
@@ -43,9 +61,9 @@ def same(left: Term, right: Term, renamed: dict[str, str] | None = None) -> bool
     if left.operation != right.operation or len(left.arguments) != len(right.arguments):
         return False
     if left.operation == "var":
-        return renamed.get(left.value, left.value) == right.value
+        return renamed.get(left.name, left.name) == right.name
     if left.operation == "let" or left.operation in BINDERS:
-        inner = {**renamed, left.value: right.value}
+        inner = {**renamed, left.name: right.name}
         return same(left.arguments[0], right.arguments[0], renamed) and same(
             left.arguments[1], right.arguments[1], inner
         )
