@@ -222,7 +222,7 @@ class Typer:
             value = self.infer(element, scope)
         except Ambiguous:
             within = self.infer(domain, scope)
-            return ir.In(self.check(element, element_type(within.type), scope), within, BOOL, span)
+            return ir.In(self.check(element, element_type(set_type(within)), scope), within, BOOL, span)
         try:
             within = self.infer(domain, scope)
         except Ambiguous:

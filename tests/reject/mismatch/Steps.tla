@@ -10,5 +10,6 @@ Step(cell, msg) ==
          -> Reply(cell, cell)                             \* error: record cell_cell where record message is needed
     [] cell.count.low = 3                                 \* error: field low of u8; only a record has fields
          -> Reply([cell EXCEPT !.count[1] = 3], msg)      \* error: an index into u8
+    [] "Idle" \in cell.count -> Drop(cell, msg)            \* error: u8 where a set is needed
     [] OTHER -> Drop(cell, msg)
 ====
