@@ -50,12 +50,12 @@ TARGETS = {
                 "segments/segment_file",
                 "segments/segments",
                 "segments/segments_folder",
-                "segments/segments_read",
+                "segments/segment_reader",
             ),
             ("-DCHUNK_BYTES=256", "-DSEGMENTS_FINDINGS_MAX=4"),
         ),
-        Target("rows", "kv", ("base/crc32c", "segments/rows")),
-        Target("frames", "kv", ("net/frame_endpoint", "net/frame_reply", "net/ring_endpoint"), handles=True),
+        Target("rows", "kv", ("base/crc32c", "segments/row_reader")),
+        Target("frames", "kv", ("net/xsk_endpoint", "net/frame_reply", "net/ring_endpoint"), handles=True),
     )
 }
 

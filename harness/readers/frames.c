@@ -21,11 +21,11 @@
 #include <sys/socket.h>
 #include <bpf/libbpf.h>
 
-#include "net/frame_endpoint.h"
 #include "net/frame_reply.h"
+#include "net/xsk_endpoint.h"
 #include "holds.h"
-#include "state/object.h"
 #include "net/ring_endpoint.h"
+#include "state/programs.h"
 #include "stepwise.h"
 #include "stepwise_bytes.h"
 #include "stepwise_forward.h"
@@ -442,8 +442,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!ring) {
 		ring = ring_endpoint_open(SENDER_FD, BUFFER_BYTES);
-		queue = frame_endpoint_open(&(struct frame_queue){ .ifindex = IFINDEX }, SENDER_FD,
-					    BUFFER_BYTES);
+		queue = xsk_endpoint_open(&(struct xsk_queue){ .ifindex = IFINDEX }, SENDER_FD,
+					  BUFFER_BYTES);
 	}
 	if (!ring || !queue)
 		abort();

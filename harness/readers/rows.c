@@ -10,7 +10,7 @@
 
 #include "base/crc32c.h"
 #include "holds.h"
-#include "segments/rows.h"
+#include "segments/row_reader.h"
 #include "stepwise_rows.h"
 
 #define ROW_BYTES_MAX 65536
@@ -113,13 +113,15 @@ static void check_cell(const struct plain *plain, __u64 number, const unsigned c
 	free(expected);
 }
 
-static void check_rows(struct rows *rows, const struct plain *plain)
+static void check_rows(struct row_reader *rows, const struct plain *plain)
 {
-	check(rows_count(rows) == plain->head.row_count, "the rows are as many as the head says");
+	check(row_reader_count(rows) == plain->head.row_count,
+	      "the rows are as many as the head says");
 	for (__u64 i = 0; i < plain->head.row_count; i++) {
 		struct kv_row_cell *cell = calloc(1, sizeof(*cell));
 
-		check(rows_next(rows, cell) == 0, "each row of a file that was taken can be had");
+		check(row_reader_next(rows, cell) == 0,
+		      "each row of a file that was taken can be had");
 		check_cell(plain, i, (const unsigned char *)cell);
 		kv_complete_row(cell);
 		free(cell);
@@ -131,15 +133,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct plain plain;
 	const bool is_right = plain_read(data, size, &plain);
 	FILE *stream = size ? fmemopen((void *)data, size, "r") : fopen("/dev/null", "r");
-	struct rows *rows;
+	struct row_reader *rows;
 
 	if (!stream)
 		abort();
-	rows = rows_open(stream, "an input", kv_rows.fields, kv_rows.field_count);
+	rows = row_reader_open(stream, "an input", kv_rows.fields, kv_rows.field_count);
 	check(!rows == !is_right, "a file is taken if, and only if, the plain reader takes it");
 	if (rows) {
 		check_rows(rows, &plain);
-		rows_close(rows);
+		row_reader_close(rows);
 	}
 	fclose(stream);
 	return 0;

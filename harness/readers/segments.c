@@ -19,9 +19,9 @@
 #include "base/crc32c.h"
 #include "holds.h"
 #include "segments/recovery.h"
+#include "segments/segment_reader.h"
 #include "segments/segments.h"
 #include "segments/segments_folder.h"
-#include "segments/segments_read.h"
 
 #define FILES_MAX 5
 #define PIECE_SIZE 3

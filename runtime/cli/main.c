@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 
-#include "base/hint.h"
 #include "base/log.h"
+#include "base/operator_hint.h"
 #include "cli/segments_command.h"
 #include "cli/status.h"
 #include "daemon/serve.h"
@@ -476,7 +476,7 @@ int main(int count, char **values)
 
 	snprintf(program, sizeof(program), "%sd", protocol->name);
 	log_open(program, LOG_LEVEL_INFO);
-	hint_open(protocol, count && *values[0] ? values[0] : program);
+	operator_hint_open(protocol, count && *values[0] ? values[0] : program);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	if (!parse_arguments(count, values, &arguments))
 		return EXIT_USAGE;

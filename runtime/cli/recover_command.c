@@ -13,12 +13,12 @@
 #include "base/crc32c.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "cli/print_fields.h"
 #include "cli/segments_command.h"
-#include "cli/shown.h"
 #include "segments/recovery.h"
+#include "segments/segment_reader.h"
 #include "segments/segments.h"
 #include "segments/segments_folder.h"
-#include "segments/segments_read.h"
 #include "stepwise_rows.h"
 
 #define BUFFER_BYTES (1 << 20)
@@ -31,7 +31,7 @@ static void write_text(FILE *stream, const struct recovery *recovery,
 {
 	for (__u64 i = 0; i < recovery_keys(recovery); i++) {
 		steps->row(row, recovery_key(recovery, i), recovery_cell(recovery, i));
-		show_fields(stream, SHOWN_TEXT, steps->fields, steps->field_count, row);
+		print_fields(stream, FIELDS_TEXT, steps->fields, steps->field_count, row);
 	}
 }
 

@@ -12,8 +12,8 @@
 #include "cli/report.h"
 #include "net/look_ahead.h"
 #include "state/daemon_claim.h"
-#include "state/object.h"
 #include "state/pins.h"
+#include "state/programs.h"
 
 static int gather_program(struct program_report *program, const char *name)
 {

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "net/interfaces.h"
-#include "state/daemon_file.h"
+#include "state/run_state.h"
 
 struct program_report {
 	char name[NAME_MAX + 1];

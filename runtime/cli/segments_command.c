@@ -5,15 +5,15 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cli/print_fields.h"
 #include "cli/segments_command.h"
-#include "cli/shown.h"
+#include "segments/segment_reader.h"
 #include "segments/segments.h"
 #include "segments/segments_folder.h"
-#include "segments/segments_read.h"
 
 struct showing {
 	const struct stepwise_entries *entries;
-	enum shown_format format;
+	enum fields_format format;
 };
 
 static int show_entries(void *context, const unsigned char *bytes, size_t count)
@@ -22,8 +22,8 @@ static int show_entries(void *context, const unsigned char *bytes, size_t count)
 	const size_t stride = segment_stride(showing->entries);
 
 	for (size_t i = 0; i < count; i++)
-		show_fields(stdout, showing->format, showing->entries->fields,
-			    showing->entries->field_count, bytes + i * stride);
+		print_fields(stdout, showing->format, showing->entries->fields,
+			     showing->entries->field_count, bytes + i * stride);
 	return 0;
 }
 
@@ -75,7 +75,7 @@ int command_segments(const struct stepwise_entries *entries, const char *folder,
 		     const struct segments_options *options)
 {
 	struct showing showing = { .entries = entries,
-				   .format = options->json ? SHOWN_JSON : SHOWN_TEXT };
+				   .format = options->json ? FIELDS_JSON : FIELDS_TEXT };
 	struct segments_reading reading;
 	bool is_written;
 	int err, fd = segments_folder_open(folder, &is_written);

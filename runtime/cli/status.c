@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hint.h"
 #include "base/log.h"
 #include "base/netns.h"
+#include "base/operator_hint.h"
 #include "cli/report.h"
 #include "cli/status.h"
 #include "state/pins.h"
@@ -120,7 +120,7 @@ static void print_text_interfaces(const struct report *report)
 
 	if (!report->interface_count && report->table_count)
 		printf("  tables    are kept, with what they hold, for the next load; `%s` removes them\n",
-		       hint("purge", ""));
+		       operator_hint("purge", ""));
 	for (size_t i = 0; i < report->interface_count; i++) {
 		const struct interface *interface = &report->interfaces[i];
 
@@ -211,7 +211,7 @@ static void print_text_counters(const struct report *report, bool all)
 	}
 	if (zeros)
 		printf("  zero      %zu other counter%s; `%s` lists all\n", zeros, plural(zeros),
-		       hint("status", "--all"));
+		       operator_hint("status", "--all"));
 }
 
 static void print_text_table(const struct table_report *table)

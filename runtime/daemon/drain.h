@@ -13,7 +13,7 @@
 #ifndef STEPWISE_DRAIN_THREADS_H
 #define STEPWISE_DRAIN_THREADS_H
 
-#include "state/daemon_file.h"
+#include "state/run_state.h"
 
 struct drain;
 

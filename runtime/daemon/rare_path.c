@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/netns.h"
-#include "daemon/again.h"
+#include "daemon/deferred.h"
 #include "daemon/rare_path.h"
 #include "net/frame_reply.h"
 #include "net/interfaces.h"
@@ -39,7 +39,7 @@ struct rare_path {
 	const struct stepwise_protocol *protocol;
 	struct daemon_statistics *statistics;
 	struct tables *tables;
-	struct again *again;
+	struct deferred *deferred;
 	struct peers_key key;
 	struct endpoint *endpoint; /* of the current batch */
 	struct read_cells read;
@@ -146,8 +146,8 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol,
 		log_error("cannot read %s: %s; run serve as root", directory, strerror(errno));
 		goto failed;
 	}
-	path->again = again_open(statistics);
-	if (!path->again)
+	path->deferred = deferred_open(statistics);
+	if (!path->deferred)
 		goto failed;
 	path->tables = tables_open(protocol, before_read, path);
 	if (!path->tables || peers_key_take(protocol, &path->key))
@@ -169,7 +169,7 @@ void rare_path_close(struct rare_path *path)
 		return;
 	tables_close(path->tables);
 	explicit_bzero(&path->key, sizeof(path->key));
-	again_close(path->again);
+	deferred_close(path->deferred);
 	if (path->interfaces_fd >= 0)
 		close(path->interfaces_fd);
 	free(path);
@@ -241,7 +241,7 @@ static bool decide(struct rare_path *path, size_t index, struct stepwise_environ
 		verdict = path->protocol->on_forwarded(tables_interface(path->tables), environment,
 						       datagram->payload, &datagram->size);
 	if (verdict == STEPWISE_AGAIN)
-		again_keep(path->again, path->endpoint, index);
+		deferred_keep(path->deferred, path->endpoint, index);
 	else if (verdict != STEPWISE_REPLY)
 		statistics->dropped++;
 	return verdict == STEPWISE_REPLY;
@@ -290,17 +290,17 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 	count_overflowed(path, endpoint);
 }
 
-struct again *rare_path_again(const struct rare_path *path)
+struct deferred *rare_path_deferred(const struct rare_path *path)
 {
-	return path->again;
+	return path->deferred;
 }
 
-void rare_path_serve_again(struct rare_path *path)
+void rare_path_serve_deferred(struct rare_path *path)
 {
 	struct endpoint *endpoint;
 	size_t count;
 
-	again_begin(path->again);
-	while ((endpoint = again_take(path->again, &count)))
+	deferred_begin(path->deferred);
+	while ((endpoint = deferred_take(path->deferred, &count)))
 		serve_batch(path, endpoint, count);
 }

@@ -19,9 +19,9 @@ bool rare_path_may_run(const struct rare_path *path);
 void rare_path_serve(struct rare_path *path, struct endpoint *endpoint);
 
 /* Returns the datagrams that wait to be served again. */
-struct again *rare_path_again(const struct rare_path *path);
+struct deferred *rare_path_deferred(const struct rare_path *path);
 
-/* Serves them. Call it when again_fd() is readable. */
-void rare_path_serve_again(struct rare_path *path);
+/* Serves them. Call it when deferred_fd() is readable. */
+void rare_path_serve_deferred(struct rare_path *path);
 
 #endif

@@ -14,46 +14,46 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
-#include "base/grace.h"
-#include "base/hint.h"
 #include "base/log.h"
 #include "base/netns.h"
+#include "base/operator_hint.h"
 #include "base/privileges.h"
-#include "daemon/again.h"
-#include "daemon/background.h"
+#include "base/rcu_grace.h"
+#include "daemon/daemonize.h"
+#include "daemon/deferred.h"
 #include "daemon/drain.h"
 #include "daemon/rare_path.h"
 #include "daemon/serve.h"
 #include "daemon/sweep.h"
 #include "net/addresses.h"
 #include "net/endpoint.h"
-#include "net/frame_queues.h"
 #include "net/frame_reply.h"
 #include "net/interfaces.h"
 #include "net/look_ahead.h"
 #include "net/port.h"
 #include "net/ring_endpoint.h"
 #include "net/sender.h"
+#include "net/xsk_queues.h"
 #include "state/daemon_claim.h"
-#include "state/daemon_file.h"
 #include "state/daemon_rounds.h"
-#include "state/object.h"
 #include "state/pins.h"
+#include "state/programs.h"
+#include "state/run_state.h"
 #include "stepwise_forward.h"
 
 enum event {
 	EVENT_SIGNAL,
-	EVENT_PERIOD,  /* a sweep is due */
-	EVENT_GRACE,   /* a pass may start */
-	EVENT_RETRY,   /* a contended cell may be free */
-	EVENT_DRAIN,   /* a sync or the whole drain has ended */
-	EVENT_AGAIN,   /* what the handler could not answer yet may be answered now */
-	EVENT_PORT,    /* count strangers, and retry what failed */
-	EVENT_ADDRESS, /* this host's addresses have changed */
-	EVENT_SOCKET,  /* plus the number of the endpoint */
+	EVENT_PERIOD,	/* a sweep is due */
+	EVENT_GRACE,	/* a pass may start */
+	EVENT_RETRY,	/* a contended cell may be free */
+	EVENT_DRAIN,	/* a sync or the whole drain has ended */
+	EVENT_DEFERRED, /* what the handler could not answer yet may be answered now */
+	EVENT_PORT,	/* count strangers, and retry what failed */
+	EVENT_ADDRESS,	/* this host's addresses have changed */
+	EVENT_SOCKET,	/* plus the number of the endpoint */
 };
 
-#define ENDPOINTS_MAX (FRAME_QUEUES_MAX + 1)
+#define ENDPOINTS_MAX (XSK_QUEUES_MAX + 1)
 #define RETRY_MS 1
 #define STRANGERS_MS 1000
 
@@ -78,7 +78,7 @@ struct server {
 	size_t endpoint_count;
 	struct rare_path *rare_path;
 	struct sweep *sweep;
-	struct grace *grace;
+	struct rcu_grace *grace;
 	struct drain *drain;
 	struct addresses *addresses;
 	bool chunk_due;
@@ -143,7 +143,7 @@ static int open_strangers_timer(struct server *server)
 static int open_endpoints(struct server *server, __u32 buffer_bytes)
 {
 	const struct stepwise_protocol *protocol = server->protocol;
-	struct frame_queues queues;
+	struct xsk_queues queues;
 	struct endpoint *ring;
 	int err = port_hold(&server->port, protocol->port);
 
@@ -163,7 +163,7 @@ static int open_endpoints(struct server *server, __u32 buffer_bytes)
 		err = port_announce(&server->port);
 	if (err)
 		return err;
-	frame_queues_open(&queues, server->sender_fd, buffer_bytes);
+	xsk_queues_open(&queues, server->sender_fd, buffer_bytes);
 	for (size_t i = 0; i < queues.count; i++)
 		err = add_endpoint(server, queues.endpoints[i]) ?: err;
 	return err || !protocol->ahead_program ? err : look_ahead_enter(protocol, &queues);
@@ -202,7 +202,7 @@ static int check_loaded(const struct stepwise_protocol *protocol)
 		return pinned;
 	if (pinned == PINNED_NOTHING) {
 		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name,
-			  hint("load", "INTERFACE"));
+			  operator_hint("load", "INTERFACE"));
 		return -ENOENT;
 	}
 	if (pinned == PINNED_OTHER) {
@@ -230,7 +230,7 @@ static int check_namespace(const struct stepwise_protocol *protocol)
 	netns_file(path, other.netns, 0);
 	log_error(
 		"cannot serve %s in this network namespace (%lu): it is loaded on %s of another one (%lu), and a daemon answers in its own only; start it there: `nsenter --net=%s %s`",
-		protocol->name, netns, other.name, other.netns, path, hint("serve", ""));
+		protocol->name, netns, other.name, other.netns, path, operator_hint("serve", ""));
 	return -EXDEV;
 }
 
@@ -242,7 +242,7 @@ static int open_pinned(struct server *server, const struct serve_options *option
 
 	if (hold == -ENOENT)
 		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name,
-			  hint("load", "INTERFACE"));
+			  operator_hint("load", "INTERFACE"));
 	if (hold < 0)
 		return hold;
 	err = check_loaded(protocol);
@@ -267,7 +267,7 @@ static int open_pinned(struct server *server, const struct serve_options *option
 									     SERVE_BUFFER_BYTES) :
 			      -EIO;
 		if (!err)
-			err = watch(server, again_fd(rare_path_again(server->rare_path)), EVENT_AGAIN) ?:
+			err = watch(server, deferred_fd(rare_path_deferred(server->rare_path)), EVENT_DEFERRED) ?:
 				      open_strangers_timer(server);
 	}
 	if (!err && protocol->pass_count) {
@@ -322,10 +322,10 @@ static int open_server(struct server *server, const struct serve_options *option
 			      drain_begin(server->drain, options->segments);
 	if (err || !server->sweep)
 		return err;
-	server->grace = grace_open();
+	server->grace = rcu_grace_open();
 	if (!server->grace)
 		return -EOPNOTSUPP;
-	err = watch(server, grace_fd(server->grace), EVENT_GRACE);
+	err = watch(server, rcu_grace_fd(server->grace), EVENT_GRACE);
 	return err ? err : open_timers(server);
 }
 
@@ -350,7 +350,7 @@ static void close_server(struct server *server)
 	port_release(&server->port);
 	addresses_close(server->addresses);
 	drain_close(server->drain);
-	grace_close(server->grace);
+	rcu_grace_close(server->grace);
 	sweep_close(server->sweep);
 	rare_path_close(server->rare_path);
 	for (size_t i = 0; i < server->endpoint_count; i++)
@@ -385,7 +385,7 @@ static void handle_event(struct server *server, unsigned int event)
 		}
 		return;
 	case EVENT_GRACE:
-		grace_end(server->grace);
+		rcu_grace_end(server->grace);
 		server->chunk_due = true;
 		return;
 	case EVENT_RETRY:
@@ -396,10 +396,10 @@ static void handle_event(struct server *server, unsigned int event)
 		server->failed = drain_ended(server->drain);
 		server->stopping |= server->failed != 0;
 		if (server->rare_path && !server->failed)
-			again_serve(rare_path_again(server->rare_path));
+			deferred_serve(rare_path_deferred(server->rare_path));
 		return;
-	case EVENT_AGAIN:
-		rare_path_serve_again(server->rare_path);
+	case EVENT_DEFERRED:
+		rare_path_serve_deferred(server->rare_path);
 		return;
 	case EVENT_PORT:
 		discard_expirations(server->strangers_fd);
@@ -424,7 +424,7 @@ static void run_chunk(struct server *server)
 		set_timer(server->retry_fd, RETRY_MS, 0);
 		break;
 	case SWEEP_GRACE:
-		grace_begin(server->grace);
+		rcu_grace_begin(server->grace);
 		break;
 	case SWEEP_DONE:
 		break;
@@ -472,7 +472,7 @@ int command_serve(const struct stepwise_protocol *protocol, const struct serve_o
 	int err;
 
 	/* Fork before anything is opened, so that all of it belongs to the child. */
-	err = background_begin(&background, protocol, options->daemonize);
+	err = daemonize_begin(&background, protocol, options->daemonize);
 	if (err || background.is_parent)
 		return err;
 	err = open_server(&server, options);
@@ -480,7 +480,7 @@ int command_serve(const struct stepwise_protocol *protocol, const struct serve_o
 		printf("READY %s port %u pid %d\n", protocol->name, protocol->port, (int)getpid());
 		fflush(stdout);
 	}
-	background_ready(&background, err);
+	daemonize_ready(&background, err);
 	if (!err)
 		err = run_server(&server);
 	close_server(&server);

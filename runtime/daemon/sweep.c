@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "daemon/sweep.h"
-#include "state/object.h"
+#include "state/programs.h"
 #include "stepwise_sweep.h"
 
 /* A test run accepts one page of packet, minus the kernel's headroom and tailroom. */

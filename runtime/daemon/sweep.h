@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "state/daemon_file.h"
+#include "state/run_state.h"
 
 struct sweep;
 

@@ -9,8 +9,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/hint.h"
 #include "base/log.h"
+#include "base/operator_hint.h"
 #include "load/attach.h"
 #include "state/pins.h"
 
@@ -67,7 +67,7 @@ static void explain_xdp_failure(const struct interface *interface, int err)
 	case -EOPNOTSUPP:
 		log_error(
 			"cannot attach XDP to %s: its driver has no native XDP; `%s --generic` attaches it in generic mode, which is slower",
-			name, hint("load", name));
+			name, operator_hint("load", name));
 		return;
 	case -EBUSY:
 	case -EEXIST:

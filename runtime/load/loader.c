@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hint.h"
 #include "base/log.h"
 #include "base/netns.h"
+#include "base/operator_hint.h"
 #include "base/privileges.h"
 #include "load/loader.h"
 #include "net/addresses.h"
@@ -15,10 +15,10 @@
 #include "net/veth.h"
 #include "state/birth.h"
 #include "state/daemon_claim.h"
-#include "state/daemon_file.h"
 #include "state/daemon_rounds.h"
-#include "state/object.h"
 #include "state/pins.h"
+#include "state/programs.h"
+#include "state/run_state.h"
 #include "state/seed.h"
 
 /*
@@ -86,7 +86,7 @@ static int check_not_loaded(const struct stepwise_protocol *protocol,
 			err = pins_remove(list[i].path);
 		} else if (list[i].here && list[i].ifindex == interface->ifindex) {
 			log_error("%s is loaded on %s already; `%s` first", protocol->name,
-				  interface->name, hint("unload", interface->name));
+				  interface->name, operator_hint("unload", interface->name));
 			err = -EEXIST;
 		}
 	}
@@ -379,13 +379,13 @@ static void explain_not_loaded(const struct stepwise_protocol *protocol, const c
 
 	if (!elsewhere) {
 		log_error("%s is not loaded on %s; `%s` shows where it is", protocol->name, name,
-			  hint("status", ""));
+			  operator_hint("status", ""));
 		return;
 	}
 	netns_file(path, elsewhere->netns, 0);
 	log_error(
 		"%s is not loaded on %s of this network namespace, but of another one (%lu); unload it there: `nsenter --net=%s %s`",
-		protocol->name, name, elsewhere->netns, path, hint("unload", name));
+		protocol->name, name, elsewhere->netns, path, operator_hint("unload", name));
 }
 
 /* Finds the interface in this network namespace, or a deleted one that had that name. */
@@ -485,7 +485,7 @@ static int purge_held(const struct stepwise_protocol *protocol)
 		return -EBUSY;
 	}
 	err = pins_remove(pins_base());
-	if (!err && daemon_files_remove(protocol) < 0)
+	if (!err && run_state_remove(protocol) < 0)
 		err = -EIO;
 	if (!err)
 		log_info("removed the tables of %s and what they held", protocol->name);
@@ -515,7 +515,7 @@ int command_unload(const struct stepwise_protocol *protocol, const char *interfa
 	else if (!err && !any_attached(&attached))
 		log_info(
 			"the tables of %s stay, with what they hold, for the next load; `%s` removes them",
-			protocol->name, hint("purge", ""));
+			protocol->name, operator_hint("purge", ""));
 	close(hold);
 	return err;
 }
@@ -523,7 +523,7 @@ int command_unload(const struct stepwise_protocol *protocol, const char *interfa
 /* There are no tables, but there may be files of a daemon that has ended. */
 static int purge_files(const struct stepwise_protocol *protocol)
 {
-	int removed = daemon_running(protocol, NULL) ? 0 : daemon_files_remove(protocol);
+	int removed = daemon_running(protocol, NULL) ? 0 : run_state_remove(protocol);
 
 	if (removed > 0)
 		log_info("removed what the daemon of %s had left in %s; there were no tables",

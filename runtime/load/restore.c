@@ -14,9 +14,9 @@
 #include "base/privileges.h"
 #include "load/loader.h"
 #include "load/restore.h"
-#include "segments/rows.h"
-#include "state/object.h"
+#include "segments/row_reader.h"
 #include "state/pins.h"
+#include "state/programs.h"
 #include "state/seed.h"
 #include "stepwise_sweep.h"
 
@@ -28,7 +28,7 @@ struct restoring {
 	const struct stepwise_protocol *protocol;
 	const struct stepwise_restore *restore;
 	const struct stepwise_table *table;
-	struct rows *rows;
+	struct row_reader *reader;
 	int program_fd;
 	unsigned char *cells;
 	size_t cells_bytes;
@@ -134,7 +134,7 @@ static void judge(struct restoring *restoring, __u32 count)
 
 static int restore_rows(struct restoring *restoring)
 {
-	__u64 left = rows_count(restoring->rows);
+	__u64 left = row_reader_count(restoring->reader);
 	int err = 0;
 
 	while (!err && left) {
@@ -143,7 +143,7 @@ static int restore_rows(struct restoring *restoring)
 
 		for (__u32 i = 0; !err && i < count; i++) {
 			memset(cell(restoring, i), 0, restoring->table->element_size);
-			err = rows_next(restoring->rows, cell(restoring, i));
+			err = row_reader_next(restoring->reader, cell(restoring, i));
 			if (!err)
 				restoring->restore->complete(cell(restoring, i));
 		}
@@ -240,15 +240,15 @@ static int restore_stream(struct restoring *restoring, FILE *stream, const char 
 {
 	int err, hold;
 
-	restoring->rows = rows_open(stream, name, restoring->restore->fields,
-				    restoring->restore->field_count);
-	if (!restoring->rows)
+	restoring->reader = row_reader_open(stream, name, restoring->restore->fields,
+					    restoring->restore->field_count);
+	if (!restoring->reader)
 		return -EINVAL;
 	hold = load_tables(restoring->protocol, first);
 	err = hold < 0 ? hold : restore_all(restoring);
 	if (hold >= 0)
 		close(hold);
-	rows_close(restoring->rows);
+	row_reader_close(restoring->reader);
 	return err;
 }
 

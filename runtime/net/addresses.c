@@ -15,8 +15,8 @@
 #include "base/netlink.h"
 #include "net/addresses.h"
 #include "state/daemon_claim.h"
-#include "state/object.h"
 #include "state/pins.h"
+#include "state/programs.h"
 #include "stepwise_addresses.h"
 
 #define IPV6_BYTES 16

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "state/daemon_file.h"
+#include "state/run_state.h"
 
 #define ENDPOINT_BATCH_MAX 64
 #define ENDPOINT_PAYLOAD_BYTES_MAX 1500

@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "net/look_ahead.h"
-#include "net/transmits.h"
-#include "state/object.h"
+#include "net/xdp_xmit_support.h"
 #include "state/pins.h"
+#include "state/programs.h"
 
 #define DEVICES_MAP "stepwise_devices"
 
@@ -51,7 +51,7 @@ static void enter_interface(int devices_fd, int program_fd, unsigned int ifindex
 		log_info("%s does not look ahead, which costs more: %s", name, why_not);
 }
 
-int look_ahead_enter(const struct stepwise_protocol *protocol, const struct frame_queues *queues)
+int look_ahead_enter(const struct stepwise_protocol *protocol, const struct xsk_queues *queues)
 {
 	int devices_fd = open_pinned_map(DEVICES_MAP);
 	int program_fd = devices_fd < 0 ? -1 : open_pinned_program(protocol->ahead_program);

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "net/forerunner.h"
 #include "net/port.h"
-#include "state/object.h"
+#include "state/programs.h"
 
 static int drop_everything(int fd)
 {

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "net/frame_reply.h"
 #include "net/ring_endpoint.h"
-#include "state/object.h"
+#include "state/programs.h"
 #include "stepwise_forward.h"
 
 struct frame {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Copies of frames from programs that cannot redirect to an AF_XDP socket. They arrive by the BPF
- * ring buffer of stepwise_forward.h. Replies leave like those of a frame_endpoint.
+ * ring buffer of stepwise_forward.h. Replies leave like those of an xsk_endpoint.
  */
 #ifndef STEPWISE_RING_ENDPOINT_H
 #define STEPWISE_RING_ENDPOINT_H

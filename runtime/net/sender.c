@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "net/sender.h"
-#include "state/object.h"
+#include "state/programs.h"
 
 int sender_announce(int sender_fd)
 {

@@ -7,9 +7,9 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "segments/segment_reader.h"
 #include "segments/segments.h"
 #include "segments/segments_folder.h"
-#include "segments/segments_read.h"
 
 struct segments {
 	const struct stepwise_entries *entries;

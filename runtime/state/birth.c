@@ -2,11 +2,11 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/hint.h"
 #include "base/log.h"
+#include "base/operator_hint.h"
 #include "state/birth.h"
-#include "state/object.h"
 #include "state/pins.h"
+#include "state/programs.h"
 
 #define BORN "state/born"
 
@@ -26,7 +26,7 @@ int birth_read(__u64 *born_ns)
 		return pinned < 0 ? pinned : 0;
 	log_error(
 		"cannot read %s, which says when the tables were made: it is not there; unload every interface and run `%s`",
-		path, hint("purge", ""));
+		path, operator_hint("purge", ""));
 	return -ENOENT;
 }
 

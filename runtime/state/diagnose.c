@@ -11,10 +11,10 @@
 #include <bpf/libbpf.h>
 
 #include "base/log.h"
-#include "state/daemon_file.h"
 #include "state/diagnose.h"
-#include "state/object.h"
 #include "state/pins.h"
+#include "state/programs.h"
+#include "state/run_state.h"
 
 /* The maximum before kernel 5.2. Untouched pages cost nothing. */
 #define VERIFIER_LOG_BYTES (0xffffffffu >> 8)

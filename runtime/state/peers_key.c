@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/frozen.h"
-#include "base/hint.h"
 #include "base/log.h"
+#include "base/operator_hint.h"
 #include "base/peers.h"
 #include "state/peers_key.h"
 #include "state/pins.h"
@@ -33,6 +33,6 @@ int peers_key_take(const struct stepwise_protocol *protocol, struct peers_key *k
 	if (err)
 		log_error(
 			"cannot read %s, the key of clients' tokens: %s; run serve as root, or unload every interface and run `%s`, which forgets what the tables hold",
-			path, strerror(-err), hint("purge", ""));
+			path, strerror(-err), operator_hint("purge", ""));
 	return err;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/frozen.h"
-#include "base/hint.h"
 #include "base/log.h"
+#include "base/operator_hint.h"
 #include "state/pins.h"
 #include "state/seed.h"
 
@@ -61,7 +61,7 @@ static int read_pinned(struct stepwise_seed *seed)
 	if (err)
 		log_error(
 			"cannot read the tables' seed %s: %s; without it nothing in them can be found: run this as root, or unload every interface and run `%s`, which forgets what they hold",
-			path, strerror(-err), hint("purge", ""));
+			path, strerror(-err), operator_hint("purge", ""));
 	return err;
 }
 
@@ -84,7 +84,7 @@ int seed_choose(const struct stepwise_protocol *protocol, bool reuse,
 		return err;
 	log_error(
 		"cannot load %s with that --seed: there are tables, in which cells were found by another one; leave it out, or run `%s`, which forgets what they hold",
-		protocol->name, hint("purge", ""));
+		protocol->name, operator_hint("purge", ""));
 	return -EEXIST;
 }
 

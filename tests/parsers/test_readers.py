@@ -44,12 +44,12 @@ WHOLE = {
         "it goes back to the sender's port",
     ),
     "segments": (
-        "segments/segments_read.c",
+        "segments/segment_reader.c",
         "reader->reading->entries += count;",
         "reader->reading->entries += count + 1;",
         "entries are counted",
     ),
-    "rows": ("segments/rows.c", "rows->taken += !err;", "rows->taken += 2 * !err;", "a file is taken if"),
+    "rows": ("segments/row_reader.c", "reader->taken += !err;", "reader->taken += 2 * !err;", "a file is taken if"),
 }
 
 
@@ -74,28 +74,28 @@ FAULTS = {
     ),
     "an entry of a lane that there is not": (
         "segments",
-        "segments/segments_read.c",
+        "segments/segment_reader.c",
         "place.lane >= reader->entries->lanes || ",
         "",
         "AddressSanitizer",
     ),
     "an entry of another epoch": (
         "segments",
-        "segments/segments_read.c",
+        "segments/segment_reader.c",
         " || place.epoch != reader->reading->header.epoch",
         "",
         "does not hold",
     ),
     "an entry that was there before": (
         "segments",
-        "segments/segments_read.c",
+        "segments/segment_reader.c",
         "if (place.number <= numbers[place.lane]) {",
         "if (0) {",
         "numbers of a lane rise",
     ),
     "one finding too many": (
         "segments",
-        "segments/segments_read.c",
+        "segments/segment_reader.c",
         "if (reading->finding_count == SEGMENTS_FINDINGS_MAX)",
         "if (reading->finding_count > SEGMENTS_FINDINGS_MAX)",
         "AddressSanitizer",
@@ -109,29 +109,35 @@ FAULTS = {
     ),
     "a field that lies outside of the row": (
         "rows",
-        "segments/rows.c",
-        "found->size > rows->row_size || found->offset > rows->row_size - found->size",
+        "segments/row_reader.c",
+        "found->size > reader->row_size || found->offset > reader->row_size - found->size",
         "0",
         "does not hold",
     ),
     "a field that is wider than the cell's": (
         "rows",
-        "segments/rows.c",
+        "segments/row_reader.c",
         "if (own->size < found->size) {",
         "if (0) {",
         "does not hold",
     ),
     "a row that is larger than there is room": (
         "rows",
-        "segments/rows.c",
-        "!head.row_size || head.row_size > sizeof(rows->row) ||",
+        "segments/row_reader.c",
+        "!head.row_size || head.row_size > sizeof(reader->row) ||",
         "",
         "does not hold",
     ),
-    "a field that is there twice": ("rows", "segments/rows.c", "if (named & 1ull << j) {", "if (0) {", "does not hold"),
+    "a field that is there twice": (
+        "rows",
+        "segments/row_reader.c",
+        "if (named & 1ull << j) {",
+        "if (0) {",
+        "does not hold",
+    ),
     "a checksum that is not looked at": (
         "rows",
-        "segments/rows.c",
+        "segments/row_reader.c",
         "if (err || found == wanted)",
         "if (err || found == wanted || 1)",
         "does not hold",
@@ -159,9 +165,9 @@ FAULTS = {
     ),
     "a chunk that is not given back": (
         "frames",
-        "net/frame_endpoint.c",
-        "for (size_t i = 0; i < frame->frame_count; i++)",
-        "for (size_t i = 1; i < frame->frame_count; i++)",
+        "net/xsk_endpoint.c",
+        "for (size_t i = 0; i < xsk->frame_count; i++)",
+        "for (size_t i = 1; i < xsk->frame_count; i++)",
         "all chunks go back",
     ),
     "an answer's checksum of another length": (
@@ -173,8 +179,8 @@ FAULTS = {
     ),
     "more behind the checksum": (
         "rows",
-        "segments/rows.c",
-        "if (!err && fgetc(rows->stream) != EOF) {",
+        "segments/row_reader.c",
+        "if (!err && fgetc(reader->stream) != EOF) {",
         "if (0) {",
         "does not hold",
     ),
@@ -283,7 +289,7 @@ def test_the_fuzzers_know_the_command() -> None:
 
 def test_a_reader_that_does_not_compile_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ParsersError, match="compiling the reader of rows:\n(?s:.*): error"):
-        faulty(tmp_path, "rows", "segments/rows.c", "struct copied {", "struct copied;")
+        faulty(tmp_path, "rows", "segments/row_reader.c", "struct copied {", "struct copied;")
 
 
 def test_where_faults_are_saved() -> None:

@@ -3,10 +3,10 @@
  * key (4), version (4), value (8). */
 #include <string.h>
 
-#include "segments/recovery.h"
-#include "segments/segments.h"
 #include "cli/segments_command.h"
-#include "segments/segments_read.h"
+#include "segments/recovery.h"
+#include "segments/segment_reader.h"
+#include "segments/segments.h"
 
 #define LANES 3
 

@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 #include "net/forerunner.h"
-#include "net/frame_queues.h"
 #include "net/interfaces.h"
+#include "net/xsk_queues.h"
 #include "state/pins.h"
 #include "stepwise_queues.h"
 
@@ -32,19 +32,19 @@ static unsigned int queue_count(const char *name)
 }
 
 /* Waits for a queue. Frames that arrive meanwhile wait in the ring buffer. */
-static struct endpoint *open_when_free(const struct frame_queue *queue, int sender_fd,
+static struct endpoint *open_when_free(const struct xsk_queue *queue, int sender_fd,
 				       __u32 buffer_bytes)
 {
-	struct endpoint *endpoint = frame_endpoint_open(queue, sender_fd, buffer_bytes);
+	struct endpoint *endpoint = xsk_endpoint_open(queue, sender_fd, buffer_bytes);
 	unsigned int attempts = 0;
 
 	while (!endpoint && errno == EBUSY && forerunner_wait(&attempts))
-		endpoint = frame_endpoint_open(queue, sender_fd, buffer_bytes);
+		endpoint = xsk_endpoint_open(queue, sender_fd, buffer_bytes);
 	return endpoint;
 }
 
 /* Returns NULL with errno set. */
-static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *queue, int sender_fd,
+static struct endpoint *open_queue(int sockets_fd, const struct xsk_queue *queue, int sender_fd,
 				   __u32 buffer_bytes)
 {
 	const __u32 place = STEPWISE_QUEUE(queue->ifindex, queue->number);
@@ -62,13 +62,12 @@ static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *que
 }
 
 static void open_interface(int sockets_fd, const struct interface *interface,
-			   struct frame_queues *opened, int sender_fd, __u32 buffer_bytes)
+			   struct xsk_queues *opened, int sender_fd, __u32 buffer_bytes)
 {
 	const unsigned int count = queue_count(interface->name);
 
-	for (unsigned int number = 0; number < count && opened->count < FRAME_QUEUES_MAX;
-	     number++) {
-		const struct frame_queue queue = { interface->ifindex, number };
+	for (unsigned int number = 0; number < count && opened->count < XSK_QUEUES_MAX; number++) {
+		const struct xsk_queue queue = { interface->ifindex, number };
 		struct endpoint *endpoint = open_queue(sockets_fd, &queue, sender_fd, buffer_bytes);
 
 		if (!endpoint) {
@@ -98,7 +97,7 @@ static bool fits(const struct interface *interface)
 	return false;
 }
 
-void frame_queues_open(struct frame_queues *opened, int sender_fd, __u32 buffer_bytes)
+void xsk_queues_open(struct xsk_queues *opened, int sender_fd, __u32 buffer_bytes)
 {
 	struct interface *list = NULL;
 	size_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* Moves the daemon to the background if it is asked to. */
-#ifndef STEPWISE_BACKGROUND_H
-#define STEPWISE_BACKGROUND_H
+#ifndef STEPWISE_DAEMONIZE_H
+#define STEPWISE_DAEMONIZE_H
 
 #include <stdbool.h>
 
@@ -17,8 +17,8 @@ struct background {
  * (its negative errno). The child's messages go to the terminal until then, and afterwards to
  * <protocol>.log in the run directory.
  */
-int background_begin(struct background *background, const struct stepwise_protocol *protocol,
-		     bool daemonize);
-void background_ready(struct background *background, int err);
+int daemonize_begin(struct background *background, const struct stepwise_protocol *protocol,
+		    bool daemonize);
+void daemonize_ready(struct background *background, int err);
 
 #endif

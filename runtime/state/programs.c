@@ -6,13 +6,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/hint.h"
 #include "base/log.h"
+#include "base/operator_hint.h"
 #include "state/birth.h"
 #include "state/diagnose.h"
-#include "state/object.h"
 #include "state/peers_key.h"
 #include "state/pins.h"
+#include "state/programs.h"
 #include "state/seed.h"
 #include "stepwise_addresses.h"
 
@@ -82,7 +82,7 @@ int check_pinned_layout(const struct stepwise_protocol *protocol)
 		log_error(
 			"the tables pinned in %s/state are of another layout (%016llx, this build's is %016llx): use the build that made them, or unload every interface and run `%s`, which forgets what they hold",
 			pins_base(), (unsigned long long)found,
-			(unsigned long long)protocol->layout_id, hint("purge", ""));
+			(unsigned long long)protocol->layout_id, operator_hint("purge", ""));
 		return -EMEDIUMTYPE;
 	}
 	return pinned < 0 ? pinned : pinned == PINNED_SAME;
@@ -121,7 +121,7 @@ static int check_reused_table(const struct stepwise_table *table, const struct b
 		return 0;
 	log_error(
 		"cannot use the pinned table %s: it is not of the layout it was pinned with; run `%s`",
-		path, hint("purge", ""));
+		path, operator_hint("purge", ""));
 	return err ? err : -EMEDIUMTYPE;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* The compiled object of a protocol in the kernel: its maps and programs, new or from the pins. */
-#ifndef STEPWISE_OBJECT_H
-#define STEPWISE_OBJECT_H
+#ifndef STEPWISE_PROGRAMS_H
+#define STEPWISE_PROGRAMS_H
 
 #include "stepwise.h"
 

@@ -4,8 +4,8 @@
  * (daemon_claim.h), each with the daemon's process number and the inode of its network namespace, a
  * line each; and <protocol>.statistics with its counters.
  */
-#ifndef STEPWISE_DAEMON_FILE_H
-#define STEPWISE_DAEMON_FILE_H
+#ifndef STEPWISE_RUN_STATE_H
+#define STEPWISE_RUN_STATE_H
 
 #include <sys/types.h>
 
@@ -60,6 +60,6 @@ int daemon_statistics_read(const struct stepwise_protocol *protocol,
  * Removes all files of this protocol from the run directory, unless a daemon runs. Returns their
  * number, or a negative errno after a message.
  */
-int daemon_files_remove(const struct stepwise_protocol *protocol);
+int run_state_remove(const struct stepwise_protocol *protocol);
 
 #endif

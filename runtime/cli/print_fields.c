@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-#include "cli/shown.h"
+#include "cli/print_fields.h"
 
 static __u64 number_of(const unsigned char *bytes, __u32 size)
 {
@@ -10,10 +10,10 @@ static __u64 number_of(const unsigned char *bytes, __u32 size)
 	return number;
 }
 
-static void show_value(FILE *stream, enum shown_format format,
+static void show_value(FILE *stream, enum fields_format format,
 		       const struct stepwise_shown_field *field, const unsigned char *bytes)
 {
-	const char *quote = format == SHOWN_JSON ? "\"" : "";
+	const char *quote = format == FIELDS_JSON ? "\"" : "";
 	__u64 number;
 
 	if (field->shown == STEPWISE_SHOWN_BYTES) {
@@ -32,17 +32,18 @@ static void show_value(FILE *stream, enum shown_format format,
 		fprintf(stream, "%llu", (unsigned long long)number);
 }
 
-void show_fields(FILE *stream, enum shown_format format, const struct stepwise_shown_field *fields,
-		 __u32 count, const unsigned char *bytes)
+void print_fields(FILE *stream, enum fields_format format,
+		  const struct stepwise_shown_field *fields, __u32 count,
+		  const unsigned char *bytes)
 {
 	for (__u32 i = 0; i < count; i++) {
-		if (format == SHOWN_JSON)
+		if (format == FIELDS_JSON)
 			fprintf(stream, "%s\"%s\": ", i ? ", " : "{", fields[i].name);
 		else
 			fprintf(stream, "%s%s=", i ? " " : "", fields[i].name);
 		show_value(stream, format, &fields[i], bytes + fields[i].offset);
 	}
-	fputs(format == SHOWN_JSON ? "}\n" : "\n", stream);
+	fputs(format == FIELDS_JSON ? "}\n" : "\n", stream);
 }
 
 void show_string(FILE *stream, const char *text)

@@ -17,8 +17,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "baseline/userspace_steps.h"
-#include "net/frame_endpoint.h"
 #include "net/frame_reply.h"
+#include "net/xsk_endpoint.h"
 
 #define EXIT_USAGE 2
 #define BUFFER_BYTES (4 << 20)
@@ -56,7 +56,7 @@ static bool parse_number(const char *text, unsigned int *value)
 int main(int count, char **values)
 {
 	struct daemon_statistics statistics = {};
-	struct frame_queue queue = {};
+	struct xsk_queue queue = {};
 	struct endpoint *endpoint;
 	unsigned int sockets_fd;
 	int sender_fd;
@@ -82,7 +82,7 @@ int main(int count, char **values)
 		return 1;
 	}
 	sender_fd = frame_sender_open();
-	endpoint = sender_fd < 0 ? NULL : frame_endpoint_open(&queue, sender_fd, BUFFER_BYTES);
+	endpoint = sender_fd < 0 ? NULL : xsk_endpoint_open(&queue, sender_fd, BUFFER_BYTES);
 	if (!endpoint ||
 	    bpf_map_update_elem((int)sockets_fd, &queue.number, &endpoint->fd, BPF_ANY)) {
 		log_error("cannot open an AF_XDP socket on queue %u of interface %u: %s",

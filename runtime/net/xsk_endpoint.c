@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "net/frame_endpoint.h"
 #include "net/frame_reply.h"
+#include "net/xsk_endpoint.h"
 
 #define CHUNK_BYTES 2048 /* room for the kernel's headroom and for our longest frame */
 #define CHUNKS_MIN 2
@@ -22,7 +22,7 @@ struct ring {
 	void *entries;
 };
 
-struct frame_endpoint {
+struct xsk_endpoint {
 	struct endpoint endpoint; /* must be first: the operations receive it */
 	unsigned int ifindex;
 	unsigned char *memory; /* chunk_count chunks */
@@ -36,58 +36,57 @@ struct frame_endpoint {
 };
 
 /* Returns chunks to the kernel. The ring has an entry for each chunk. */
-static void put_chunks(struct frame_endpoint *frame)
+static void put_chunks(struct xsk_endpoint *xsk)
 {
-	__u64 *entries = frame->vacant.entries;
-	__u32 producer = *frame->vacant.producer;
+	__u64 *entries = xsk->vacant.entries;
+	__u32 producer = *xsk->vacant.producer;
 
-	for (size_t i = 0; i < frame->frame_count; i++)
-		entries[producer++ & (frame->chunk_count - 1)] =
-			frame->frames[i].addr / CHUNK_BYTES * CHUNK_BYTES;
-	__atomic_store_n(frame->vacant.producer, producer, __ATOMIC_RELEASE);
-	frame->frame_count = 0;
+	for (size_t i = 0; i < xsk->frame_count; i++)
+		entries[producer++ & (xsk->chunk_count - 1)] =
+			xsk->frames[i].addr / CHUNK_BYTES * CHUNK_BYTES;
+	__atomic_store_n(xsk->vacant.producer, producer, __ATOMIC_RELEASE);
+	xsk->frame_count = 0;
 }
 
 static size_t receive(struct endpoint *endpoint, struct daemon_statistics *statistics)
 {
-	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
-	const struct xdp_desc *entries = frame->received.entries;
-	__u32 consumer = *frame->received.consumer;
-	__u32 count = __atomic_load_n(frame->received.producer, __ATOMIC_ACQUIRE) - consumer;
+	struct xsk_endpoint *xsk = (struct xsk_endpoint *)endpoint;
+	const struct xdp_desc *entries = xsk->received.entries;
+	__u32 consumer = *xsk->received.consumer;
+	__u32 count = __atomic_load_n(xsk->received.producer, __ATOMIC_ACQUIRE) - consumer;
 	size_t taken = 0;
 
 	(void)statistics;
-	put_chunks(frame);
+	put_chunks(xsk);
 	/*
 	 * Leave half of the chunks to the kernel. Taken chunks return with the next batch, and only
 	 * an arriving frame, which needs a chunk, starts one.
 	 */
-	if (count > frame->chunk_count / 2)
-		count = frame->chunk_count / 2;
+	if (count > xsk->chunk_count / 2)
+		count = xsk->chunk_count / 2;
 	if (count > ENDPOINT_BATCH_MAX)
 		count = ENDPOINT_BATCH_MAX;
 	for (; taken < count; taken++) {
-		const struct xdp_desc entry = entries[consumer++ & (frame->chunk_count - 1)];
+		const struct xdp_desc entry = entries[consumer++ & (xsk->chunk_count - 1)];
 
-		frame->frames[taken] = entry;
-		endpoint->datagrams[taken] =
-			frame_datagram(frame->memory + entry.addr, frame->ifindex);
+		xsk->frames[taken] = entry;
+		endpoint->datagrams[taken] = frame_datagram(xsk->memory + entry.addr, xsk->ifindex);
 	}
-	frame->frame_count = taken;
-	__atomic_store_n(frame->received.consumer, consumer, __ATOMIC_RELEASE);
+	xsk->frame_count = taken;
+	__atomic_store_n(xsk->received.consumer, consumer, __ATOMIC_RELEASE);
 	return taken;
 }
 
 static void reply(struct endpoint *endpoint, size_t index)
 {
-	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
+	struct xsk_endpoint *xsk = (struct xsk_endpoint *)endpoint;
 
-	frame_replies_add(&frame->replies, &endpoint->datagrams[index]);
+	frame_replies_add(&xsk->replies, &endpoint->datagrams[index]);
 }
 
 static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
 {
-	frame_replies_send(&((struct frame_endpoint *)endpoint)->replies, statistics);
+	frame_replies_send(&((struct xsk_endpoint *)endpoint)->replies, statistics);
 }
 
 static __u64 overflowed(const struct endpoint *endpoint)
@@ -108,15 +107,15 @@ static void unmap_ring(struct ring *ring)
 
 static void close_endpoint(struct endpoint *endpoint)
 {
-	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
+	struct xsk_endpoint *xsk = (struct xsk_endpoint *)endpoint;
 
-	unmap_ring(&frame->received);
-	unmap_ring(&frame->vacant);
+	unmap_ring(&xsk->received);
+	unmap_ring(&xsk->vacant);
 	if (endpoint->fd >= 0)
 		close(endpoint->fd);
-	if (frame->memory)
-		munmap(frame->memory, (size_t)frame->chunk_count * CHUNK_BYTES);
-	free(frame);
+	if (xsk->memory)
+		munmap(xsk->memory, (size_t)xsk->chunk_count * CHUNK_BYTES);
+	free(xsk);
 }
 
 static const struct endpoint_operations operations = {
@@ -157,12 +156,12 @@ static int set_xdp_option(int fd, int option, const void *value, socklen_t size)
  * The kernel requires a completion ring too, but it stays unused: replies leave by the other
  * socket.
  */
-static int open_rings(struct frame_endpoint *frame)
+static int open_rings(struct xsk_endpoint *xsk)
 {
-	const int fd = frame->endpoint.fd, entries = frame->chunk_count, unused = 1;
+	const int fd = xsk->endpoint.fd, entries = xsk->chunk_count, unused = 1;
 	const struct xdp_umem_reg area = {
-		.addr = (__u64)(unsigned long)frame->memory,
-		.len = (__u64)frame->chunk_count * CHUNK_BYTES,
+		.addr = (__u64)(unsigned long)xsk->memory,
+		.len = (__u64)xsk->chunk_count * CHUNK_BYTES,
 		.chunk_size = CHUNK_BYTES,
 	};
 	struct xdp_mmap_offsets offsets;
@@ -179,26 +178,26 @@ static int open_rings(struct frame_endpoint *frame)
 	if (!err && getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size))
 		err = -errno;
 	if (!err)
-		err = map_ring(fd, &frame->received, &offsets.rx, entries * sizeof(struct xdp_desc),
+		err = map_ring(fd, &xsk->received, &offsets.rx, entries * sizeof(struct xdp_desc),
 			       XDP_PGOFF_RX_RING);
 	if (!err)
-		err = map_ring(fd, &frame->vacant, &offsets.fr, entries * sizeof(__u64),
+		err = map_ring(fd, &xsk->vacant, &offsets.fr, entries * sizeof(__u64),
 			       XDP_UMEM_PGOFF_FILL_RING);
 	return err;
 }
 
-static void put_all_chunks(struct frame_endpoint *frame)
+static void put_all_chunks(struct xsk_endpoint *xsk)
 {
-	__u64 *entries = frame->vacant.entries;
+	__u64 *entries = xsk->vacant.entries;
 
-	for (__u32 i = 0; i < frame->chunk_count; i++)
+	for (__u32 i = 0; i < xsk->chunk_count; i++)
 		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): map_rings mapped it. */
 		entries[i] = (__u64)i * CHUNK_BYTES;
-	__atomic_store_n(frame->vacant.producer, frame->chunk_count, __ATOMIC_RELEASE);
+	__atomic_store_n(xsk->vacant.producer, xsk->chunk_count, __ATOMIC_RELEASE);
 }
 
 /* Works with any driver, because the kernel copies. */
-static int bind_socket(struct frame_endpoint *frame, const struct frame_queue *queue)
+static int bind_socket(struct xsk_endpoint *xsk, const struct xsk_queue *queue)
 {
 	const struct sockaddr_xdp receiver = {
 		.sxdp_family = AF_XDP,
@@ -208,7 +207,7 @@ static int bind_socket(struct frame_endpoint *frame, const struct frame_queue *q
 	};
 
 	/* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): only called with a socket. */
-	return bind(frame->endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ?
+	return bind(xsk->endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ?
 		       -errno :
 		       0;
 }
@@ -222,35 +221,34 @@ static __u32 chunks_of(__u32 buffer_bytes)
 	return chunks;
 }
 
-struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender_fd,
-				     __u32 buffer_bytes)
+struct endpoint *xsk_endpoint_open(const struct xsk_queue *queue, int sender_fd, __u32 buffer_bytes)
 {
-	struct frame_endpoint *frame = calloc(1, sizeof(*frame));
+	struct xsk_endpoint *xsk = calloc(1, sizeof(*xsk));
 	void *memory;
 	int err = 0;
 
-	if (!frame)
+	if (!xsk)
 		return NULL;
-	frame->ifindex = queue->ifindex;
-	frame->chunk_count = chunks_of(buffer_bytes);
-	frame->endpoint.operations = &operations;
-	frame->replies.fd = sender_fd;
-	frame->endpoint.fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-	memory = mmap(NULL, (size_t)frame->chunk_count * CHUNK_BYTES, PROT_READ | PROT_WRITE,
+	xsk->ifindex = queue->ifindex;
+	xsk->chunk_count = chunks_of(buffer_bytes);
+	xsk->endpoint.operations = &operations;
+	xsk->replies.fd = sender_fd;
+	xsk->endpoint.fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	memory = mmap(NULL, (size_t)xsk->chunk_count * CHUNK_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory != MAP_FAILED)
-		frame->memory = memory;
-	if (frame->endpoint.fd < 0 || !frame->memory)
+		xsk->memory = memory;
+	if (xsk->endpoint.fd < 0 || !xsk->memory)
 		err = -errno;
 	if (!err)
-		err = open_rings(frame);
+		err = open_rings(xsk);
 	if (!err) {
-		put_all_chunks(frame);
-		err = bind_socket(frame, queue);
+		put_all_chunks(xsk);
+		err = bind_socket(xsk, queue);
 	}
 	if (!err)
-		return &frame->endpoint;
-	close_endpoint(&frame->endpoint);
+		return &xsk->endpoint;
+	close_endpoint(&xsk->endpoint);
 	errno = -err;
 	return NULL;
 }

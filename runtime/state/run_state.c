@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "state/daemon_claim.h"
-#include "state/daemon_file.h"
 #include "state/pins.h"
+#include "state/run_state.h"
 
 /* In the order of the struct. */
 const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT] = {
@@ -95,7 +95,7 @@ static int remove_file(const char *name, const char *suffix)
 	return err;
 }
 
-int daemon_files_remove(const struct stepwise_protocol *protocol)
+int run_state_remove(const struct stepwise_protocol *protocol)
 {
 	const struct {
 		const char *name, *suffix;

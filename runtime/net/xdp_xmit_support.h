@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-#ifndef STEPWISE_TRANSMITS_H
-#define STEPWISE_TRANSMITS_H
+#ifndef STEPWISE_XDP_XMIT_SUPPORT_H
+#define STEPWISE_XDP_XMIT_SUPPORT_H
 
 /*
  * Tells whether an interface of this network namespace sends packets that XDP redirects to it.

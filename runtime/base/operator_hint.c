@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hint.h"
+#include "base/operator_hint.h"
 
 /*
  * Set by the recipes. Messages then name a recipe, because its user does not have this program on
@@ -15,14 +15,14 @@ static const char *program_name = "";
 static const char *protocol_name = "";
 static bool by_recipe;
 
-void hint_open(const struct stepwise_protocol *protocol, const char *program)
+void operator_hint_open(const struct stepwise_protocol *protocol, const char *program)
 {
 	program_name = program;
 	protocol_name = protocol->name;
 	by_recipe = getenv(BY_RECIPE) != NULL;
 }
 
-const char *hint(const char *verb, const char *arguments)
+const char *operator_hint(const char *verb, const char *arguments)
 {
 	static char text[1024];
 	const char *space = *arguments ? " " : "";

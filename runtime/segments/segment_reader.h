@@ -5,8 +5,8 @@
  * order. Anything else that is torn, missing or out of order is corrupt: it is reported, and not
  * passed on.
  */
-#ifndef STEPWISE_SEGMENTS_READ_H
-#define STEPWISE_SEGMENTS_READ_H
+#ifndef STEPWISE_SEGMENT_READER_H
+#define STEPWISE_SEGMENT_READER_H
 
 #include "segments/segment_file.h"
 

@@ -10,15 +10,15 @@
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 
-#include "base/grace.h"
 #include "base/log.h"
+#include "base/rcu_grace.h"
 
 enum grace_request {
 	GRACE_WAIT = 1,
 	GRACE_STOP = 1 << 16,
 };
 
-struct grace {
+struct rcu_grace {
 	pthread_t thread;
 	int request_fd;
 	int done_fd;
@@ -31,7 +31,7 @@ static int membarrier(int command)
 
 static void *grace_thread(void *context)
 {
-	const struct grace *grace = context;
+	const struct rcu_grace *grace = context;
 	const __u64 one = 1;
 	__u64 request;
 
@@ -53,7 +53,7 @@ static void *grace_thread(void *context)
 	}
 }
 
-static int start_thread(struct grace *grace)
+static int start_thread(struct rcu_grace *grace)
 {
 	sigset_t all, before;
 	int err;
@@ -66,9 +66,9 @@ static int start_thread(struct grace *grace)
 	return -err;
 }
 
-struct grace *grace_open(void)
+struct rcu_grace *rcu_grace_open(void)
 {
-	struct grace *grace;
+	struct rcu_grace *grace;
 	int commands, err;
 
 	commands = membarrier(MEMBARRIER_CMD_QUERY);
@@ -101,7 +101,7 @@ static void signal_event(int fd, __u64 value)
 			  strerror(errno));
 }
 
-void grace_close(struct grace *grace)
+void rcu_grace_close(struct rcu_grace *grace)
 {
 	if (!grace)
 		return;
@@ -112,17 +112,17 @@ void grace_close(struct grace *grace)
 	free(grace);
 }
 
-int grace_fd(const struct grace *grace)
+int rcu_grace_fd(const struct rcu_grace *grace)
 {
 	return grace->done_fd;
 }
 
-void grace_begin(struct grace *grace)
+void rcu_grace_begin(struct rcu_grace *grace)
 {
 	signal_event(grace->request_fd, GRACE_WAIT);
 }
 
-void grace_end(struct grace *grace)
+void rcu_grace_end(struct rcu_grace *grace)
 {
 	__u64 count;
 

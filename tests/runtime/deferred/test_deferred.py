@@ -19,7 +19,7 @@ KEPT_MAX = 4096
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("again") / "probe"
-    sources = [HERE / "probe.c", *(RUNTIME / name for name in ("daemon/again.c", "base/log.c"))]
+    sources = [HERE / "probe.c", *(RUNTIME / name for name in ("daemon/deferred.c", "base/log.c"))]
     command = [
         "cc",
         "-std=gnu11",

@@ -14,8 +14,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "daemon/again.h"
 #include "base/log.h"
+#include "daemon/deferred.h"
 
 static struct daemon_statistics statistics;
 
@@ -111,31 +111,31 @@ static bool readable(int fd, int timeout_ms)
 	return poll(&waited, 1, timeout_ms) == 1;
 }
 
-static void *ask(void *again)
+static void *ask(void *deferred)
 {
-	again_serve(again);
+	deferred_serve(deferred);
 	return NULL;
 }
 
 /* As the daemon's other threads do. */
-static bool ask_elsewhere(struct again *again)
+static bool ask_elsewhere(struct deferred *deferred)
 {
 	pthread_t thread;
 
-	return pthread_create(&thread, NULL, ask, again) == 0 && pthread_join(thread, NULL) == 0 &&
-	       readable(again_fd(again), 0);
+	return pthread_create(&thread, NULL, ask, deferred) == 0 &&
+	       pthread_join(thread, NULL) == 0 && readable(deferred_fd(deferred), 0);
 }
 
-static size_t take_all(struct again *again, bool answer)
+static size_t take_all(struct deferred *deferred, bool answer)
 {
 	struct endpoint *endpoint;
 	size_t count, total = 0;
 
-	again_begin(again);
-	while ((endpoint = again_take(again, &count))) {
+	deferred_begin(deferred);
+	while ((endpoint = deferred_take(deferred, &count))) {
 		for (size_t i = 0; i < count; i++) {
 			if (!answer) {
-				again_keep(again, endpoint, i);
+				deferred_keep(deferred, endpoint, i);
 				continue;
 			}
 			endpoint->datagrams[i].payload[endpoint->datagrams[i].size++] = '!';
@@ -149,12 +149,12 @@ static size_t take_all(struct again *again, bool answer)
 
 int main(int argument_count, char **arguments)
 {
-	struct again *again = again_open(&statistics);
+	struct deferred *deferred = deferred_open(&statistics);
 	static struct endpoint opened, *const endpoint = &opened;
 	unsigned long wanted, received = 0;
 
 	log_open("probe", LOG_LEVEL_INFO);
-	if (argument_count != 4 || !again)
+	if (argument_count != 4 || !deferred)
 		return 2;
 	if (!open_endpoint(endpoint, arguments[1]))
 		return 1;
@@ -165,21 +165,21 @@ int main(int argument_count, char **arguments)
 		size_t count = endpoint->operations->receive(endpoint, &statistics);
 
 		for (size_t i = 0; i < count; i++)
-			again_keep(again, endpoint, i);
+			deferred_keep(deferred, endpoint, i);
 		received += count;
 	}
-	if (readable(again_fd(again), 0))
+	if (readable(deferred_fd(deferred), 0))
 		return 3; /* nobody has asked */
 	for (int times = atoi(arguments[3]); times >= 0; times--) {
-		if (!ask_elsewhere(again))
+		if (!ask_elsewhere(deferred))
 			return 4;
-		printf("%zu %llu\n", take_all(again, times == 0),
+		printf("%zu %llu\n", take_all(deferred, times == 0),
 		       (unsigned long long)statistics.kept_dropped);
 		fflush(stdout);
-		if (readable(again_fd(again), 0))
+		if (readable(deferred_fd(deferred), 0))
 			return 5; /* asked once, served once */
 	}
-	again_close(again);
+	deferred_close(deferred);
 	close(endpoint->fd);
 	return 0;
 }

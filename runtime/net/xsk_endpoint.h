@@ -4,12 +4,12 @@
  * (AF_XDP). Replies leave as whole frames (AF_PACKET), and so pass TC like all others. This costs
  * less than half as much as a UDP socket.
  */
-#ifndef STEPWISE_FRAME_ENDPOINT_H
-#define STEPWISE_FRAME_ENDPOINT_H
+#ifndef STEPWISE_XSK_ENDPOINT_H
+#define STEPWISE_XSK_ENDPOINT_H
 
 #include "net/endpoint.h"
 
-struct frame_queue {
+struct xsk_queue {
 	unsigned int ifindex;
 	unsigned int number;
 };
@@ -18,7 +18,7 @@ struct frame_queue {
  * Returns NULL with errno set, without a message. The queue is served only after XDP knows of the
  * endpoint. For `sender_fd`, see sender.h.
  */
-struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender_fd,
-				     __u32 buffer_bytes);
+struct endpoint *xsk_endpoint_open(const struct xsk_queue *queue, int sender_fd,
+				   __u32 buffer_bytes);
 
 #endif

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 
 #include "base/netlink.h"
-#include "net/transmits.h"
 #include "net/veth.h"
+#include "net/xdp_xmit_support.h"
 
 /* From linux/netdev.h, since kernel 6.3. The headers of Debian 12 are from 6.1. */
 #define NETDEV_FAMILY "netdev"

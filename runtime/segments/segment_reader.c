@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
-#include "segments/segments_read.h"
+#include "segments/segment_reader.h"
 
 #ifndef CHUNK_BYTES
 #define CHUNK_BYTES (1u << 20)

@@ -3,16 +3,16 @@
  * All receive queues of the interfaces of this network namespace on which the protocol is loaded in
  * native mode.
  */
-#ifndef STEPWISE_FRAME_QUEUES_H
-#define STEPWISE_FRAME_QUEUES_H
+#ifndef STEPWISE_XSK_QUEUES_H
+#define STEPWISE_XSK_QUEUES_H
 
-#include "net/frame_endpoint.h"
+#include "net/xsk_endpoint.h"
 
-#define FRAME_QUEUES_MAX 64 /* maximum for one daemon */
+#define XSK_QUEUES_MAX 64 /* maximum for one daemon */
 
-struct frame_queues {
-	struct frame_queue queues[FRAME_QUEUES_MAX];
-	struct endpoint *endpoints[FRAME_QUEUES_MAX];
+struct xsk_queues {
+	struct xsk_queue queues[XSK_QUEUES_MAX];
+	struct endpoint *endpoints[XSK_QUEUES_MAX];
 	size_t count;
 };
 
@@ -21,6 +21,6 @@ struct frame_queues {
  * another process has. Reports the queues that it could not get and continues: their frames come by
  * the ring buffer.
  */
-void frame_queues_open(struct frame_queues *opened, int sender_fd, __u32 buffer_bytes);
+void xsk_queues_open(struct xsk_queues *opened, int sender_fd, __u32 buffer_bytes);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/log.h"
-#include "daemon/background.h"
+#include "daemon/daemonize.h"
 #include "state/pins.h"
 
 static int log_fd = -1;
@@ -43,8 +43,8 @@ static int wait_for_child(pid_t child, int fd)
 	return -ECHILD;
 }
 
-int background_begin(struct background *background, const struct stepwise_protocol *protocol,
-		     bool daemonize)
+int daemonize_begin(struct background *background, const struct stepwise_protocol *protocol,
+		    bool daemonize)
 {
 	int err, pipe_fds[2];
 	pid_t child;
@@ -80,7 +80,7 @@ int background_begin(struct background *background, const struct stepwise_protoc
 	return 0;
 }
 
-void background_ready(struct background *background, int err)
+void daemonize_ready(struct background *background, int err)
 {
 	int null_fd;
 
