@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include "base/json_writer.h"
 #include "cli/print_fields.h"
 
 static __u64 number_of(const unsigned char *bytes, __u32 size)
@@ -10,52 +11,55 @@ static __u64 number_of(const unsigned char *bytes, __u32 size)
 	return number;
 }
 
-static void show_value(FILE *stream, enum fields_format format,
-		       const struct stepwise_shown_field *field, const unsigned char *bytes)
+static void print_text(FILE *stream, const struct stepwise_shown_field *field,
+		       const unsigned char *bytes)
 {
-	const char *quote = format == FIELDS_JSON ? "\"" : "";
-	__u64 number;
+	const __u64 number = number_of(bytes, field->size);
 
-	if (field->shown == STEPWISE_SHOWN_BYTES) {
-		fputs(quote, stream);
+	fprintf(stream, "%s=", field->name);
+	if (field->shown == STEPWISE_SHOWN_BYTES)
 		for (__u32 i = 0; i < field->size; i++)
 			fprintf(stream, "%02x", bytes[i]);
-		fputs(quote, stream);
-		return;
-	}
-	number = number_of(bytes, field->size);
-	if (field->shown == STEPWISE_SHOWN_BOOL)
+	else if (field->shown == STEPWISE_SHOWN_BOOL)
 		fputs(number ? "true" : "false", stream);
 	else if (number < field->member_count)
-		fprintf(stream, "%s%s%s", quote, field->members[number], quote);
+		fputs(field->members[number], stream);
 	else
 		fprintf(stream, "%llu", (unsigned long long)number);
+}
+
+static void print_json(struct json_writer *json, const struct stepwise_shown_field *field,
+		       const unsigned char *bytes)
+{
+	const __u64 number = number_of(bytes, field->size);
+
+	if (field->shown == STEPWISE_SHOWN_BYTES)
+		json_bytes(json, field->name, bytes, field->size);
+	else if (field->shown == STEPWISE_SHOWN_BOOL)
+		json_bool(json, field->name, number);
+	else if (number < field->member_count)
+		json_string(json, field->name, field->members[number]);
+	else
+		json_number(json, field->name, number);
 }
 
 void print_fields(FILE *stream, enum fields_format format,
 		  const struct stepwise_shown_field *fields, __u32 count,
 		  const unsigned char *bytes)
 {
-	for (__u32 i = 0; i < count; i++) {
-		if (format == FIELDS_JSON)
-			fprintf(stream, "%s\"%s\": ", i ? ", " : "{", fields[i].name);
-		else
-			fprintf(stream, "%s%s=", i ? " " : "", fields[i].name);
-		show_value(stream, format, &fields[i], bytes + fields[i].offset);
-	}
-	fputs(format == FIELDS_JSON ? "}\n" : "\n", stream);
-}
+	struct json_writer json = { .stream = stream };
 
-void show_string(FILE *stream, const char *text)
-{
-	putc('"', stream);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fprintf(stream, "\\%c", *text);
-		else if ((unsigned char)*text < 0x20)
-			fprintf(stream, "\\u%04x", (unsigned char)*text);
-		else
-			putc(*text, stream);
+	if (format == FIELDS_JSON) {
+		json_object(&json, NULL);
+		for (__u32 i = 0; i < count; i++)
+			print_json(&json, &fields[i], bytes + fields[i].offset);
+		json_end(&json);
+		return;
 	}
-	putc('"', stream);
+	for (__u32 i = 0; i < count; i++) {
+		if (i)
+			putc(' ', stream);
+		print_text(stream, &fields[i], bytes + fields[i].offset);
+	}
+	putc('\n', stream);
 }

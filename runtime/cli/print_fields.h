@@ -17,7 +17,4 @@ void print_fields(FILE *stream, enum fields_format format,
 		  const struct stepwise_shown_field *fields, __u32 count,
 		  const unsigned char *bytes);
 
-/* Prints a JSON string. */
-void show_string(FILE *stream, const char *text);
-
 #endif

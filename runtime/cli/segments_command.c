@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "cli/print_fields.h"
 #include "cli/segments_command.h"
@@ -30,27 +31,38 @@ static int show_entries(void *context, const unsigned char *bytes, size_t count)
 static void print_json(const struct stepwise_entries *entries,
 		       const struct segments_reading *reading, bool is_written)
 {
-	printf("{\"protocol\": \"%s\", \"is_written\": %s, \"segments\": %llu, \"first\": %llu, \"last\": %llu, \"epoch\": %llu, ",
-	       entries->protocol, is_written ? "true" : "false",
-	       (unsigned long long)reading->segments, (unsigned long long)reading->first,
-	       (unsigned long long)reading->last, (unsigned long long)reading->header.epoch);
-	printf("\"entries\": %llu, \"bytes\": %llu, \"cut_bytes\": %llu, \"cut_whole\": %llu, \"corrupt\": %llu, \"numbers\": [",
-	       (unsigned long long)reading->entries, (unsigned long long)reading->bytes,
-	       (unsigned long long)reading->cut_bytes, (unsigned long long)reading->cut_whole,
-	       (unsigned long long)reading->corrupt);
+	struct json_writer json = { .stream = stdout };
+
+	json_object(&json, NULL);
+	json_string(&json, "protocol", entries->protocol);
+	json_bool(&json, "is_written", is_written);
+	json_number(&json, "segments", reading->segments);
+	json_number(&json, "first", reading->first);
+	json_number(&json, "last", reading->last);
+	json_number(&json, "epoch", reading->header.epoch);
+	json_number(&json, "entries", reading->entries);
+	json_number(&json, "bytes", reading->bytes);
+	json_number(&json, "cut_bytes", reading->cut_bytes);
+	json_number(&json, "cut_whole", reading->cut_whole);
+	json_number(&json, "corrupt", reading->corrupt);
+	json_array(&json, "numbers");
 	for (__u32 lane = 0; lane < entries->lanes; lane++)
-		printf("%s%llu", lane ? ", " : "", (unsigned long long)reading->numbers[lane]);
-	printf("], \"findings\": [");
+		json_number(&json, NULL, reading->numbers[lane]);
+	json_end(&json);
+	json_array(&json, "findings");
 	for (size_t i = 0; i < reading->finding_count; i++) {
 		const struct segments_finding *finding = &reading->findings[i];
 
-		printf("%s{\"file\": \"%s\", \"offset\": %llu, \"bytes\": %llu, \"is_cut\": %s, \"text\": ",
-		       i ? ", " : "", finding->file, (unsigned long long)finding->offset,
-		       (unsigned long long)finding->bytes, finding->is_cut ? "true" : "false");
-		show_string(stdout, finding->text);
-		printf("}");
+		json_object(&json, NULL);
+		json_string(&json, "file", finding->file);
+		json_number(&json, "offset", finding->offset);
+		json_number(&json, "bytes", finding->bytes);
+		json_bool(&json, "is_cut", finding->is_cut);
+		json_string(&json, "text", finding->text);
+		json_end(&json);
 	}
-	printf("]}\n");
+	json_end(&json);
+	json_end(&json);
 }
 
 static void print_text(const struct stepwise_entries *entries,

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/*
- * Printed names are identifiers of the protocol, of the kernel's objects and of interfaces. Only
- * names of interfaces, and paths, can contain a character to escape.
- */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "base/netns.h"
 #include "base/operator_hint.h"
@@ -14,104 +11,118 @@
 #include "cli/status.h"
 #include "state/pins.h"
 
-static void print_string(const char *text)
+static void print_json_interfaces(struct json_writer *json, const struct report *report)
 {
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
-		else if ((unsigned char)*text < 0x20)
-			printf("\\u%04x", (unsigned char)*text);
-		else
-			putchar(*text);
-	}
-	putchar('"');
-}
-
-static const char *boolean(bool value)
-{
-	return value ? "true" : "false";
-}
-
-static void print_json_interfaces(const struct report *report)
-{
-	printf("  \"interfaces\": [");
+	json_array(json, "interfaces");
+	json_lines(json);
 	for (size_t i = 0; i < report->interface_count; i++) {
 		const struct interface *interface = &report->interfaces[i];
 
-		printf("%s\n    {\"name\": ", i ? "," : "");
-		print_string(interface->name);
-		printf(", \"ifindex\": %u, \"netns\": %lu, \"here\": %s, \"gone\": %s, \"xdp\": \"%s\", \"tc\": \"%s\", \"looks_ahead\": %s}",
-		       interface->ifindex, interface->netns, boolean(interface->here),
-		       boolean(interface->gone), xdp_mode_name(interface->xdp_mode),
-		       tc_mode_name(interface->tc_mode), boolean(interface->looks_ahead));
+		json_object(json, NULL);
+		json_string(json, "name", interface->name);
+		json_number(json, "ifindex", interface->ifindex);
+		json_number(json, "netns", interface->netns);
+		json_bool(json, "here", interface->here);
+		json_bool(json, "gone", interface->gone);
+		json_string(json, "xdp", xdp_mode_name(interface->xdp_mode));
+		json_string(json, "tc", tc_mode_name(interface->tc_mode));
+		json_bool(json, "looks_ahead", interface->looks_ahead);
+		json_end(json);
 	}
-	printf("],\n");
+	json_end(json);
 }
 
-static void print_json_objects(const struct report *report)
+static void print_json_programs(struct json_writer *json, const struct report *report)
 {
-	printf("  \"programs\": [");
+	json_array(json, "programs");
+	json_lines(json);
 	for (size_t i = 0; i < report->program_count; i++) {
 		const struct program_report *program = &report->programs[i];
 
-		printf("%s\n    {\"name\": \"%s\", \"id\": %u, \"verified_insns\": %u, \"translated_bytes\": %u, \"jited_bytes\": %u}",
-		       i ? "," : "", program->name, program->id, program->verified_insns,
-		       program->translated_bytes, program->jited_bytes);
+		json_object(json, NULL);
+		json_string(json, "name", program->name);
+		json_number(json, "id", program->id);
+		json_number(json, "verified_insns", program->verified_insns);
+		json_number(json, "translated_bytes", program->translated_bytes);
+		json_number(json, "jited_bytes", program->jited_bytes);
+		json_end(json);
 	}
-	printf("],\n  \"tables\": [");
-	for (size_t i = 0; i < report->table_count; i++) {
-		const struct table_report *table = &report->tables[i];
-
-		printf("%s\n    {\"name\": \"%s\", \"id\": %u, \"capacity\": %u, \"element_bytes\": %u, \"bytes\": %llu, \"pin\": ",
-		       i ? "," : "", table->table->name, table->id, table->table->capacity,
-		       table->table->element_size,
-		       (unsigned long long)table->table->capacity * table->table->element_size);
-		print_string(table->path);
-		printf("}");
-	}
-	printf("],\n");
+	json_end(json);
 }
 
-static void print_json_counters(const struct report *report)
+static void print_json_tables(struct json_writer *json, const struct report *report)
+{
+	json_array(json, "tables");
+	json_lines(json);
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct table_report *found = &report->tables[i];
+		const struct stepwise_table *table = found->table;
+
+		json_object(json, NULL);
+		json_string(json, "name", table->name);
+		json_number(json, "id", found->id);
+		json_number(json, "capacity", table->capacity);
+		json_number(json, "element_bytes", table->element_size);
+		json_number(json, "bytes", (__u64)table->capacity * table->element_size);
+		json_string(json, "pin", found->path);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void print_json_counters(struct json_writer *json, const struct report *report)
+{
+	if (!report->counters) {
+		json_null(json, "counters");
+		return;
+	}
+	json_object(json, "counters");
+	json_lines(json);
+	for (__u32 i = 0; i < report->protocol->counter_count; i++)
+		json_number(json, report->protocol->counters[i], report->counters[i]);
+	json_end(json);
+}
+
+static void print_json_daemon(struct json_writer *json, const struct report *report)
 {
 	const __u64 *statistics = (const __u64 *)&report->statistics;
 
-	if (!report->counters)
-		printf("  \"counters\": null,\n");
-	else
-		printf("  \"counters\": {");
-	for (__u32 i = 0; report->counters && i < report->protocol->counter_count; i++)
-		printf("%s\n    \"%s\": %llu", i ? "," : "", report->protocol->counters[i],
-		       (unsigned long long)report->counters[i]);
-	if (report->counters)
-		printf("},\n");
-	printf("  \"daemon\": {\"alive\": %s, \"pid\": ", boolean(report->daemon));
+	json_object(json, "daemon");
+	json_bool(json, "alive", report->daemon);
 	if (report->daemon)
-		printf("%d", (int)report->daemon);
+		json_number(json, "pid", report->daemon);
 	else
-		printf("null");
+		json_null(json, "pid");
 	if (report->daemon && report->daemon_netns)
-		printf(", \"netns\": %lu", report->daemon_netns);
+		json_number(json, "netns", report->daemon_netns);
+	json_lines(json);
 	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++)
-		printf(",\n    \"%s\": %llu", daemon_statistics_names[i],
-		       (unsigned long long)statistics[i]);
-	printf("}\n");
+		json_number(json, daemon_statistics_names[i], statistics[i]);
+	json_end(json);
 }
 
 static void print_json(const struct report *report)
 {
-	printf("{\n  \"protocol\": \"%s\",\n  \"port\": %u,\n  \"loaded\": %s,\n  \"same_build\": %s,\n  \"layout_id\": \"%016llx\",\n  \"drains\": %s,\n",
-	       report->protocol->name, report->protocol->port, boolean(report->loaded),
-	       boolean(report->same_build), (unsigned long long)report->protocol->layout_id,
-	       boolean(report->protocol->drain));
-	printf("  \"pins\": ");
-	print_string(pins_base());
-	printf(",\n");
-	print_json_interfaces(report);
-	print_json_objects(report);
-	print_json_counters(report);
-	printf("}\n");
+	const struct stepwise_protocol *protocol = report->protocol;
+	struct json_writer json = { .stream = stdout };
+	char layout_id[17];
+
+	snprintf(layout_id, sizeof(layout_id), "%016llx", (unsigned long long)protocol->layout_id);
+	json_object(&json, NULL);
+	json_lines(&json);
+	json_string(&json, "protocol", protocol->name);
+	json_number(&json, "port", protocol->port);
+	json_bool(&json, "loaded", report->loaded);
+	json_bool(&json, "same_build", report->same_build);
+	json_string(&json, "layout_id", layout_id);
+	json_bool(&json, "drains", protocol->drain);
+	json_string(&json, "pins", pins_base());
+	print_json_interfaces(&json, report);
+	print_json_programs(&json, report);
+	print_json_tables(&json, report);
+	print_json_counters(&json, report);
+	print_json_daemon(&json, report);
+	json_end(&json);
 }
 
 static void print_text_interfaces(const struct report *report)

@@ -14,6 +14,7 @@ RUNTIME = HERE.parents[2] / "runtime"
 SOURCES = (
     "base/crc32c",
     "base/files",
+    "base/json_writer",
     "segments/segment_file",
     "segments/segments",
     "segments/segments_folder",
