@@ -166,7 +166,10 @@ static int gather_interfaces(struct report *report)
 
 int report_gather(const struct stepwise_protocol *protocol, struct report *report)
 {
-	int err, hold;
+	static int (*const gatherers[])(struct report *report) = {
+		gather_interfaces, gather_identity, gather_programs, gather_tables, gather_counters,
+	};
+	int err = 0, hold;
 
 	memset(report, 0, sizeof(*report));
 	report->protocol = protocol;
@@ -175,15 +178,8 @@ int report_gather(const struct stepwise_protocol *protocol, struct report *repor
 	hold = pins_hold(PINS_SHARED);
 	if (hold < 0)
 		return hold == -ENOENT ? 0 : hold;
-	err = gather_interfaces(report);
-	if (!err)
-		err = gather_identity(report);
-	if (!err)
-		err = gather_programs(report);
-	if (!err)
-		err = gather_tables(report);
-	if (!err)
-		err = gather_counters(report);
+	for (size_t i = 0; !err && i < sizeof(gatherers) / sizeof(gatherers[0]); i++)
+		err = gatherers[i](report);
 	close(hold);
 	return err;
 }

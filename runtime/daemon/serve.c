@@ -63,6 +63,7 @@ _Static_assert(SERVE_BUFFER_BYTES == STEPWISE_RING_BYTES,
 
 struct server {
 	const struct stepwise_protocol *protocol;
+	const struct serve_options *options;
 	struct daemon_statistics *statistics;
 	int claim_fd;
 	struct daemon_rounds *rounds;
@@ -176,9 +177,8 @@ static int open_timers(struct server *server)
 
 	server->period_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	server->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	err = watch(server, server->period_fd, EVENT_PERIOD);
-	if (!err)
-		err = watch(server, server->retry_fd, EVENT_RETRY);
+	err = watch(server, server->period_fd, EVENT_PERIOD) ?:
+		      watch(server, server->retry_fd, EVENT_RETRY);
 	return err ? err : set_timer(server->period_fd, period_ms, period_ms);
 }
 
@@ -234,9 +234,74 @@ static int check_namespace(const struct stepwise_protocol *protocol)
 	return -EXDEV;
 }
 
-/* Opens everything that takes privilege. */
-static int open_pinned(struct server *server, const struct serve_options *options)
+static int open_claim(struct server *server)
 {
+	server->claim_fd = daemon_claim(server->protocol);
+	if (server->claim_fd < 0)
+		return server->claim_fd;
+	server->rounds = daemon_rounds_open(server->claim_fd);
+	return server->rounds ? 0 : -EIO;
+}
+
+static int open_statistics(struct server *server)
+{
+	server->statistics = daemon_statistics_open(server->protocol);
+	return server->statistics ? 0 : -EIO;
+}
+
+static int open_rare_path(struct server *server)
+{
+	const __u32 buffer_bytes = server->options->buffer_bytes ?: SERVE_BUFFER_BYTES;
+	int err;
+
+	if (!server->protocol->on_forwarded)
+		return 0;
+	server->rare_path = rare_path_open(server->protocol, server->statistics);
+	if (!server->rare_path)
+		return -EIO;
+	err = open_endpoints(server, buffer_bytes);
+	if (err)
+		return err;
+	err = watch(server, deferred_fd(rare_path_deferred(server->rare_path)), EVENT_DEFERRED);
+	return err ? err : open_strangers_timer(server);
+}
+
+static int open_sweep(struct server *server)
+{
+	if (!server->protocol->pass_count)
+		return 0;
+	server->sweep = sweep_open(server->protocol, server->statistics);
+	return server->sweep ? 0 : -EIO;
+}
+
+static int open_drain(struct server *server)
+{
+	if (!server->protocol->drain)
+		return 0;
+	server->drain = drain_open(server->protocol, server->statistics);
+	return server->drain ? 0 : -EIO;
+}
+
+static int open_addresses(struct server *server)
+{
+	if (!server->protocol->compares_addresses)
+		return 0;
+	server->addresses = addresses_open();
+	if (!server->addresses)
+		return -EIO;
+	return watch(server, addresses_fd(server->addresses), EVENT_ADDRESS);
+}
+
+/* Opens everything that takes privilege. */
+static int open_pinned(struct server *server)
+{
+	/*
+	 * The claim is first, because only one daemon may have the rest. The others count in the
+	 * statistics.
+	 */
+	static int (*const openers[])(struct server *server) = {
+		open_claim, open_statistics, open_rare_path, open_sweep, open_drain, open_addresses,
+	};
 	const struct stepwise_protocol *protocol = server->protocol;
 	int err, hold = pins_hold(PINS_SHARED);
 
@@ -245,45 +310,9 @@ static int open_pinned(struct server *server, const struct serve_options *option
 			  operator_hint("load", "INTERFACE"));
 	if (hold < 0)
 		return hold;
-	err = check_loaded(protocol);
-	if (!err)
-		err = check_namespace(protocol);
-	if (!err)
-		server->claim_fd = daemon_claim(protocol);
-	if (!err && server->claim_fd < 0)
-		err = server->claim_fd;
-	if (!err) {
-		server->rounds = daemon_rounds_open(server->claim_fd);
-		err = server->rounds ? 0 : -EIO;
-	}
-	if (!err)
-		server->statistics = daemon_statistics_open(protocol);
-	if (!err && !server->statistics)
-		err = -EIO;
-	if (!err && protocol->on_forwarded) {
-		server->rare_path = rare_path_open(protocol, server->statistics);
-		err = server->rare_path ?
-			      open_endpoints(server, options->buffer_bytes ? options->buffer_bytes :
-									     SERVE_BUFFER_BYTES) :
-			      -EIO;
-		if (!err)
-			err = watch(server, deferred_fd(rare_path_deferred(server->rare_path)), EVENT_DEFERRED) ?:
-				      open_strangers_timer(server);
-	}
-	if (!err && protocol->pass_count) {
-		server->sweep = sweep_open(protocol, server->statistics);
-		err = server->sweep ? 0 : -EIO;
-	}
-	if (!err && protocol->drain) {
-		server->drain = drain_open(protocol, server->statistics);
-		err = server->drain ? 0 : -EIO;
-	}
-	if (!err && protocol->compares_addresses) {
-		server->addresses = addresses_open();
-		err = server->addresses ?
-			      watch(server, addresses_fd(server->addresses), EVENT_ADDRESS) :
-			      -EIO;
-	}
+	err = check_loaded(protocol) ?: check_namespace(protocol);
+	for (size_t i = 0; !err && i < sizeof(openers) / sizeof(openers[0]); i++)
+		err = openers[i](server);
 	close(hold);
 	return err;
 }
@@ -298,7 +327,30 @@ static bool server_works(void *context)
 	       (!server->addresses || addresses_may_run(server->addresses));
 }
 
-static int open_server(struct server *server, const struct serve_options *options)
+static int start_drain(struct server *server)
+{
+	int err;
+
+	if (!server->drain)
+		return 0;
+	err = watch(server, drain_fd(server->drain), EVENT_DRAIN);
+	return err ? err : drain_begin(server->drain, server->options->segments);
+}
+
+static int start_sweep(struct server *server)
+{
+	int err;
+
+	if (!server->sweep)
+		return 0;
+	server->grace = rcu_grace_open();
+	if (!server->grace)
+		return -EOPNOTSUPP;
+	err = watch(server, rcu_grace_fd(server->grace), EVENT_GRACE);
+	return err ? err : open_timers(server);
+}
+
+static int open_server(struct server *server)
 {
 	int err;
 
@@ -308,25 +360,18 @@ static int open_server(struct server *server, const struct serve_options *option
 		log_error("cannot wait for events: %s", strerror(-err));
 		return err;
 	}
-	err = open_signals(server);
-	if (!err)
-		err = open_pinned(server, options);
-	if (!err)
-		err = privileges_drop(options->user, server_works, server);
+	err = open_signals(server) ?: open_pinned(server);
+	if (err)
+		return err;
+	err = privileges_drop(server->options->user, server_works, server);
+	if (err)
+		return err;
 	/*
 	 * Not earlier: the user must own the files, and threads keep the privileges that they start
 	 * with.
 	 */
-	if (!err && server->drain)
-		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?:
-			      drain_begin(server->drain, options->segments);
-	if (err || !server->sweep)
-		return err;
-	server->grace = rcu_grace_open();
-	if (!server->grace)
-		return -EOPNOTSUPP;
-	err = watch(server, rcu_grace_fd(server->grace), EVENT_GRACE);
-	return err ? err : open_timers(server);
+	err = start_drain(server);
+	return err ? err : start_sweep(server);
 }
 
 /* The kernel counts in 32 bits. */
@@ -461,6 +506,7 @@ static int run_server(struct server *server)
 int command_serve(const struct stepwise_protocol *protocol, const struct serve_options *options)
 {
 	struct server server = { .protocol = protocol,
+				 .options = options,
 				 .claim_fd = -1,
 				 .epoll_fd = -1,
 				 .signal_fd = -1,
@@ -475,7 +521,7 @@ int command_serve(const struct stepwise_protocol *protocol, const struct serve_o
 	err = daemonize_begin(&background, protocol, options->daemonize);
 	if (err || background.is_parent)
 		return err;
-	err = open_server(&server, options);
+	err = open_server(&server);
 	if (!err) {
 		printf("READY %s port %u pid %d\n", protocol->name, protocol->port, (int)getpid());
 		fflush(stdout);

@@ -180,6 +180,11 @@ static int obtain_programs(const struct stepwise_protocol *protocol,
 	return err ? err : programs_load(protocol, reuse, &seed, fresh->first, programs);
 }
 
+static int make_directory(char path[PATH_MAX], const char *name)
+{
+	return pins_path(path, "%s", name) ?: pins_make_directory(path);
+}
+
 static int move(const char *from, const char *to)
 {
 	int err = rename(from, to) ? -errno : 0;
@@ -193,10 +198,8 @@ static int move(const char *from, const char *to)
 static int commit(const char *name)
 {
 	char from[PATH_MAX], to[PATH_MAX];
-	int err = pins_path(from, "staging/%s", name);
+	int err = pins_path(from, "staging/%s", name) ?: pins_path(to, "%s", name);
 
-	if (!err)
-		err = pins_path(to, "%s", name);
 	if (err || !pins_exist(from))
 		return err;
 	err = pins_remove(to);
@@ -206,13 +209,8 @@ static int commit(const char *name)
 static int commit_interface(const struct interface *interface)
 {
 	char from[PATH_MAX], to[PATH_MAX];
-	int err;
+	int err = make_directory(to, "interfaces") ?: pins_path(from, "staging/interface");
 
-	err = pins_path(to, "interfaces");
-	if (!err)
-		err = pins_make_directory(to);
-	if (!err)
-		err = pins_path(from, "staging/interface");
 	if (!err)
 		err = interface_path(to, interface->netns, interface->ifindex, interface->name);
 	return err ? err : move(from, to);
@@ -245,18 +243,12 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 	int err;
 
 	err = remove_staging();
-	if (!err)
-		err = check_not_loaded(protocol, interface);
-	if (!err)
-		err = check_namespace(protocol, interface);
-	if (!err)
-		err = pins_path(staging, "staging");
-	if (!err)
-		err = pins_make_directory(staging);
-	if (!err)
-		err = pins_path(staging, "staging/interface");
-	if (!err)
-		err = pins_make_directory(staging);
+	if (err)
+		goto cleanup;
+	err = check_not_loaded(protocol, interface) ?: check_namespace(protocol, interface);
+	if (err)
+		goto cleanup;
+	err = make_directory(staging, "staging") ?: make_directory(staging, "staging/interface");
 	if (err)
 		goto cleanup;
 	err = obtain_programs(protocol, &options->fresh, &programs) ?: addresses_enter(protocol);
@@ -266,11 +258,7 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 			      &options->attach, staging);
 	if (err)
 		goto cleanup;
-	err = commit("state");
-	if (!err)
-		err = commit("build");
-	if (!err)
-		err = commit_interface(interface);
+	err = commit("state") ?: commit("build") ?: commit_interface(interface);
 	if (err)
 		detach_filter(protocol, interface);
 cleanup:
@@ -336,19 +324,14 @@ static int load_tables_held(const struct stepwise_protocol *protocol, bool first
 	char staging[PATH_MAX];
 	int err;
 
-	err = remove_staging();
-	if (!err)
-		err = check_serves_nobody(protocol);
-	if (!err)
-		err = pins_path(staging, "staging");
-	if (!err)
-		err = pins_make_directory(staging);
-	if (!err)
-		err = obtain_programs(protocol, &fresh, &programs);
-	if (!err)
-		err = commit("state");
-	if (!err)
-		err = commit("build");
+	err = remove_staging() ?: check_serves_nobody(protocol);
+	if (err)
+		goto cleanup;
+	err = make_directory(staging, "staging");
+	if (err)
+		goto cleanup;
+	err = obtain_programs(protocol, &fresh, &programs) ?: commit("state") ?: commit("build");
+cleanup:
 	programs_close(&programs);
 	remove_staging();
 	return err;
@@ -423,12 +406,8 @@ static int find_loaded(const struct stepwise_protocol *protocol, const char *nam
 static int withdraw(const struct stepwise_protocol *protocol, const struct interface *interface)
 {
 	char staging[PATH_MAX];
-	int err = pins_path(staging, "staging");
+	int err = make_directory(staging, "staging") ?: pins_path(staging, "staging/interface");
 
-	if (!err)
-		err = pins_make_directory(staging);
-	if (!err)
-		err = pins_path(staging, "staging/interface");
 	if (!err)
 		err = move(interface->path, staging);
 	if (err)
@@ -443,11 +422,8 @@ static int withdraw(const struct stepwise_protocol *protocol, const struct inter
 static int unload_held(const struct stepwise_protocol *protocol, const char *name)
 {
 	struct interface interface;
-	int err;
+	int err = remove_staging() ?: find_loaded(protocol, name, &interface);
 
-	err = remove_staging();
-	if (!err)
-		err = find_loaded(protocol, name, &interface);
 	if (err)
 		return err;
 	/*
@@ -457,11 +433,10 @@ static int unload_held(const struct stepwise_protocol *protocol, const char *nam
 	detach_xdp_link(interface.path);
 	if (!interface.gone)
 		look_ahead_leave(interface.ifindex);
-	err = withdraw(protocol, &interface);
-	if (!err)
-		err = detach_filter(protocol, &interface);
-	if (!err)
-		err = remove_staging();
+	err = withdraw(protocol, &interface) ?: detach_filter(protocol, &interface);
+	if (err)
+		return err;
+	err = remove_staging();
 	if (!err)
 		log_info("unloaded from %s%s", name, interface.gone ? ", which was gone" : "");
 	return err;

@@ -147,11 +147,6 @@ static int map_ring(int fd, struct ring *ring, const struct xdp_ring_offset *off
 	return 0;
 }
 
-static int set_xdp_option(int fd, int option, const void *value, socklen_t size)
-{
-	return setsockopt(fd, SOL_XDP, option, value, size) ? -errno : 0;
-}
-
 /*
  * The kernel requires a completion ring too, but it stays unused: replies leave by the other
  * socket.
@@ -164,26 +159,31 @@ static int open_rings(struct xsk_endpoint *xsk)
 		.len = (__u64)xsk->chunk_count * CHUNK_BYTES,
 		.chunk_size = CHUNK_BYTES,
 	};
+	const struct {
+		int name;
+		const void *value;
+		socklen_t size;
+	} options[] = {
+		{ XDP_UMEM_REG, &area, sizeof(area) },
+		{ XDP_UMEM_FILL_RING, &entries, sizeof(entries) },
+		{ XDP_UMEM_COMPLETION_RING, &unused, sizeof(unused) },
+		{ XDP_RX_RING, &entries, sizeof(entries) },
+	};
 	struct xdp_mmap_offsets offsets;
 	socklen_t size = sizeof(offsets);
 	int err;
 
-	err = set_xdp_option(fd, XDP_UMEM_REG, &area, sizeof(area));
-	if (!err)
-		err = set_xdp_option(fd, XDP_UMEM_FILL_RING, &entries, sizeof(entries));
-	if (!err)
-		err = set_xdp_option(fd, XDP_UMEM_COMPLETION_RING, &unused, sizeof(unused));
-	if (!err)
-		err = set_xdp_option(fd, XDP_RX_RING, &entries, sizeof(entries));
-	if (!err && getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size))
-		err = -errno;
-	if (!err)
-		err = map_ring(fd, &xsk->received, &offsets.rx, entries * sizeof(struct xdp_desc),
-			       XDP_PGOFF_RX_RING);
-	if (!err)
-		err = map_ring(fd, &xsk->vacant, &offsets.fr, entries * sizeof(__u64),
-			       XDP_UMEM_PGOFF_FILL_RING);
-	return err;
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (setsockopt(fd, SOL_XDP, options[i].name, options[i].value, options[i].size))
+			return -errno;
+	if (getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size))
+		return -errno;
+	err = map_ring(fd, &xsk->received, &offsets.rx, entries * sizeof(struct xdp_desc),
+		       XDP_PGOFF_RX_RING);
+	if (err)
+		return err;
+	return map_ring(fd, &xsk->vacant, &offsets.fr, entries * sizeof(__u64),
+			XDP_UMEM_PGOFF_FILL_RING);
 }
 
 static void put_all_chunks(struct xsk_endpoint *xsk)
@@ -225,7 +225,7 @@ struct endpoint *xsk_endpoint_open(const struct xsk_queue *queue, int sender_fd,
 {
 	struct xsk_endpoint *xsk = calloc(1, sizeof(*xsk));
 	void *memory;
-	int err = 0;
+	int err;
 
 	if (!xsk)
 		return NULL;
@@ -238,16 +238,19 @@ struct endpoint *xsk_endpoint_open(const struct xsk_queue *queue, int sender_fd,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory != MAP_FAILED)
 		xsk->memory = memory;
-	if (xsk->endpoint.fd < 0 || !xsk->memory)
+	if (xsk->endpoint.fd < 0 || !xsk->memory) {
 		err = -errno;
-	if (!err)
-		err = open_rings(xsk);
-	if (!err) {
-		put_all_chunks(xsk);
-		err = bind_socket(xsk, queue);
+		goto failed;
 	}
-	if (!err)
-		return &xsk->endpoint;
+	err = open_rings(xsk);
+	if (err)
+		goto failed;
+	put_all_chunks(xsk);
+	err = bind_socket(xsk, queue);
+	if (err)
+		goto failed;
+	return &xsk->endpoint;
+failed:
 	close_endpoint(&xsk->endpoint);
 	errno = -err;
 	return NULL;

@@ -259,30 +259,23 @@ static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object
 	return err ? err : pin_number("state/layout", protocol->layout_id);
 }
 
-/*
- * `seed` is the seed of new tables, and is pinned too. It is NULL if the tables are pinned already.
- */
-static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object,
-			  const struct stepwise_seed *seed, bool first)
+/* Pins the maps other than the tables. */
+static int pin_maps(const struct stepwise_protocol *protocol, struct bpf_object *object)
+{
+	int err = pin_map(object, "counters", "build/");
+
+	for (size_t i = 0; !err && i < sizeof(daemon_maps) / sizeof(daemon_maps[0]); i++)
+		if (bpf_object__find_map_by_name(object, daemon_maps[i]))
+			err = pin_map(object, daemon_maps[i], "build/");
+	return err ? err : pin_addresses(protocol, object);
+}
+
+static int pin_programs(struct bpf_object *object)
 {
 	struct bpf_program *program;
 	char path[PATH_MAX];
 	int err;
 
-	err = make_staging_directories(seed);
-	if (!err && seed)
-		err = pin_state(protocol, object, seed, first);
-	if (!err)
-		err = pin_number("build/identity", build_identity(protocol));
-	if (!err)
-		err = pin_map(object, "counters", "build/");
-	for (size_t i = 0; !err && i < sizeof(daemon_maps) / sizeof(daemon_maps[0]); i++)
-		if (bpf_object__find_map_by_name(object, daemon_maps[i]))
-			err = pin_map(object, daemon_maps[i], "build/");
-	if (!err)
-		err = pin_addresses(protocol, object);
-	if (err)
-		return err;
 	bpf_object__for_each_program(program, object) {
 		err = pins_path(path, "staging/build/programs/%s", bpf_program__name(program));
 		if (err)
@@ -294,6 +287,24 @@ static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_o
 		}
 	}
 	return 0;
+}
+
+/*
+ * `seed` is the seed of new tables, and is pinned too. It is NULL if the tables are pinned already.
+ */
+static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object,
+			  const struct stepwise_seed *seed, bool first)
+{
+	int err = make_staging_directories(seed);
+
+	if (!err && seed)
+		err = pin_state(protocol, object, seed, first);
+	if (err)
+		return err;
+	err = pin_number("build/identity", build_identity(protocol));
+	if (err)
+		return err;
+	return pin_maps(protocol, object) ?: pin_programs(object);
 }
 
 static int program_fd(const struct stepwise_protocol *protocol, struct bpf_object *object,
@@ -364,15 +375,15 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse,
 		return err;
 	}
 	programs->object = object;
-	err = 0;
-	for (__u32 i = 0; !err && i < protocol->table_count; i++)
+	for (__u32 i = 0; i < protocol->table_count; i++) {
 		err = set_table(protocol, &protocol->tables[i], object, reuse);
-	if (!err)
-		err = set_seed(protocol, object, seed);
-	if (!err)
-		err = set_sockets(object);
-	if (!err)
-		err = verifier_logs_open(&logs, object);
+		if (err)
+			goto cleanup;
+	}
+	err = set_seed(protocol, object, seed) ?: set_sockets(object);
+	if (err)
+		goto cleanup;
+	err = verifier_logs_open(&logs, object);
 	if (err)
 		goto cleanup;
 	err = bpf_object__load(object);
