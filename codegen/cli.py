@@ -19,7 +19,9 @@ import argparse
 import difflib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from codegen.compile import load
 from codegen.emit import generate
@@ -42,7 +44,8 @@ class UserError(Exception):
 def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     try:
-        return options.run(options)
+        run: Callable[[argparse.Namespace], int] = options.run
+        return run(options)
     except SpecErrors as errors:
         print(errors, file=sys.stderr)
         count = len(errors.errors)
@@ -102,14 +105,14 @@ def files_of(name: str) -> dict[str, str]:
     return generate(load(SPEC / name, name=name))
 
 
-def _files(spec: Path, override: Source | dict | None) -> dict[str, str]:
+def _files(spec: Path, override: Source | dict[str, Any] | None) -> dict[str, str]:
     """Generates the files of the protocol in any folder; a copy may have another name than its protocol."""
     if not (spec / "layout.yaml").is_file():
         raise UserError(f"{spec} is no protocol: it has no layout.yaml")
     return generate(load(spec, override))
 
 
-def _older_override(spec: Path) -> dict:
+def _older_override(spec: Path) -> dict[str, Any]:
     older = older_of(spec) if (spec / "layout.yaml").is_file() else None
     if older is None:
         raise UserError(f"{spec}/layout.yaml has nothing for older kernels: it has no `older` (docs/kernels.md)")

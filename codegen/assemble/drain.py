@@ -49,7 +49,7 @@ def compile_daemon_steps(compiler: StepCompiler, others: Steps) -> Steps:
             )
         elif plan.step in steps:
             cell = resolved.tables[plan.table].cell
-            if steps[plan.step].cell_type.fields != cell.fields:
+            if ir.expect(steps[plan.step].cell_type, ir.Record).fields != cell.fields:
                 errors.add(
                     LayoutInconsistent(
                         span,

@@ -13,6 +13,7 @@ from codegen.ir import Interval
 from codegen.layout.resolve import Resolved, position
 from codegen.layout.sections import SectionPlan
 from codegen.tla.inline import Inliner
+from codegen.tla.kinds import Scope
 from codegen.tla.lower import Lowering, unique
 from codegen.tla.sany import Module, Operator
 from codegen.tla.subset import Subset
@@ -54,7 +55,7 @@ class StepCompiler:
         kinds = (cell_type, self.resolved.message, env_type)
         parameters = [ir.Var(name, kind, operator.span) for name, kind in zip(names, kinds)]
         before = len(self.errors.found)
-        scope = {parameter.name: parameter for parameter in parameters}
+        scope: Scope = {parameter.name: parameter for parameter in parameters}
         body = Lowering(plan.step, parameters[0], parameters[1], scope, self.errors).run(term)
         if len(self.errors.found) > before:
             return None

@@ -110,7 +110,7 @@ def _acts(turn: Turn) -> list[tuple[ir.Span, str]]:
 
 def _members(resolved: Resolved, name: str) -> tuple[str, ...]:
     """Returns the members of an enum field, in the layout's order."""
-    return resolved.message.field(name).members
+    return ir.expect(resolved.message.field(name), ir.Enum).members
 
 
 def _either(members: list[str]) -> str:

@@ -38,7 +38,8 @@ def check_contended(resolved: Resolved, steps: dict[str, ir.Step], errors: Error
 
 def check_user(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
     in_row = isinstance(resolved.layout.hooks.user, list)
-    verdicts, instead = ("Reply", "Drop"), "it ends with Reply or Drop"
+    verdicts: tuple[str, ...] = ("Reply", "Drop")
+    instead = "it ends with Reply or Drop"
     if in_row:
         verdicts, instead = ("Continue", *verdicts), "it ends with Continue, Reply or Drop"
     for plan in resolved.user:

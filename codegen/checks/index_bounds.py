@@ -32,7 +32,7 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
 
 
 def _beyond(resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, reason: str) -> LayoutInconsistent:
-    width = resolved.message.field(table.index).width
+    width = ir.expect(resolved.message.field(table.index), ir.UInt).width
     fitting = table.capacity.bit_length() - 1
     instead = f"make its type u{fitting}, or the capacity {2**width}" if fitting else f"make the capacity {2**width}"
     return LayoutInconsistent(

@@ -16,7 +16,9 @@ from codegen.layout.resolve import Resolved, position
 
 def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
     """Checks that a step only says Continue, with nothing changed, to a message that its section is not for."""
-    for plan in (plan for plan in resolved.plans() if plan.when is not None):
+    for plan in resolved.plans():
+        if plan.when is None:
+            continue
         for leaf in busy(steps[plan.step], resolved.message, plan.when):
             does = (
                 "changes the cell" if leaf.cell else "changes the message" if leaf.message else f"says {leaf.verdict}"
@@ -32,7 +34,7 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
 
 def busy(step: ir.Step, message: ir.Record, when: ir.When) -> Iterator[ir.Leaf]:
     """Returns the leaves that are not idle and that messages outside of `when` may reach."""
-    kind = message.field(when.field)
+    kind = ir.expect(message.field(when.field), ir.Enum)
     asked = ir.Field(ir.Var(step.message, message, step.span), when.field, kind, step.span)
     yield from _busy(step.body, Facts().with_members(asked, frozenset(kind.members) - set(when.members)))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from codegen.c.names import Names
-from codegen.ir import Bind, Body, Decide, Expr, If, Leaf, Protocol, Section, Span, Step, Type
+from codegen.ir import Bind, Body, Decide, If, Leaf, Protocol, Section, Span, Step
 from codegen.ir.locations import is_path
 from codegen.ir.walk import leaves, rewrite, substitute, uses
 
@@ -24,15 +24,12 @@ TC_FIXED = (*(f"tc.{name}" for name in XDP_FIXED if name != CHECKSUM), "tc.stran
 SWEEP_FIXED = ("sweep.contended", "sweep.skipped", "sweep.lost")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Replaces the condition of an If whose arms coverage counts."""
+@dataclass(frozen=True, kw_only=True)
+class Choice(If):
+    """An If whose arms coverage counts."""
 
     number: int
     """Number of the branch of the first arm; the second arm's is the next number."""
-    condition: Expr
-    type: Type
-    span: Span
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class Leaves:
             for arm, suffix in ((node.then, "then"), (node.otherwise, "else")):
                 label = f"{self._names.counter(step, Leaf(f'{step.name}.choice', '', (), (), '', node.span))}.{suffix}"
                 self.branches.append(Branch(len(self.branches), label, arm.span))
-            return replace(node, condition=Choice(number, node.condition, node.condition.type, node.condition.span))
+            return Choice(node.condition, node.then, node.otherwise, node.type, node.span, node.interval, number=number)
 
         return replace(step, body=rewrite(sink_binds(step.body), mark))
 

@@ -77,7 +77,7 @@ class Branchless:
                 fits = found is not None and found.low >= 0 and found.high < 1 << (WORD_BITS - 1)
                 return fits and self.computable(left, counters) and self.computable(right, counters)
             case If(condition=condition, then=then, otherwise=otherwise):
-                return self.testable(_bare(condition), counters) and all(
+                return self.testable(condition, counters) and all(
                     self.computable(arm, counters) for arm in (then, otherwise)
                 )
             case First():
@@ -226,12 +226,11 @@ class Branchless:
 
     def chosen(self, expr: If) -> Text:
         """Renders a computable choice."""
-        condition = expr.condition
         with self.whatever_holds():
-            bit = self.bit(_bare(condition)).text
+            bit = self.bit(expr.condition).text
             arms = f"{self.scalar(expr.then)}, {self.scalar(expr.otherwise)}"
-        if isinstance(condition, Choice):
-            bit = f"STEPWISE_CHOOSE({condition.number}, {bit})"
+        if isinstance(expr, Choice):
+            bit = f"STEPWISE_CHOOSE({expr.number}, {bit})"
         kind = "u64" if isinstance(expr.type, (UInt, Bits)) else ""
         return Text(f"stepwise_choose({bit}, {arms})", ATOM, kind)
 
@@ -266,10 +265,6 @@ class Branchless:
             self.lines.add(head)
             self.lines.add(f"\t{local} = stepwise_choose({bit}, {name}, {local});")
         return Text(local, ATOM, kind_of_width(bits))
-
-
-def _bare(condition: Expr | Choice) -> Expr:
-    return condition.condition if isinstance(condition, Choice) else condition
 
 
 def _width(type_: Type) -> int:

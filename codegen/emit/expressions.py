@@ -8,6 +8,7 @@ TLA+ evaluates from the left and no further than needed, and so does the C.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from codegen.c.names import ENVIRONMENT, Names, field, variable
 from codegen.emit.aggregates import Values
@@ -153,9 +154,8 @@ class Expressions(Values, Loops, Branchless):
 
     def condition_of(self, expr: If) -> str:
         """Returns the condition of a choice between two values; it reports the choice to coverage."""
-        if isinstance(expr.condition, Choice):
-            return f"STEPWISE_CHOOSE({expr.condition.number}, {self.scalar(expr.condition.condition)})"
-        return self.scalar(expr.condition).text
+        condition = self.scalar(expr.condition).text
+        return f"STEPWISE_CHOOSE({expr.number}, {condition})" if isinstance(expr, Choice) else condition
 
     # --- Places -----------------------------------------------------------------------------------
 
@@ -455,9 +455,8 @@ class Expressions(Values, Loops, Branchless):
                 test = substitute(predicate, name, element)
                 return self.joined("and", [lambda: self._in(element, domain), lambda: self.scalar(test)])
             case If(then=then, otherwise=otherwise) if isinstance(set_.type, Set):
-                arms = [In(element, arm, Bool(), set_.span) for arm in (then, otherwise)]
-                chosen = If(set_.condition, *arms, Bool(), set_.span)
-                return self._if(chosen)
+                then, otherwise = (In(element, arm, Bool(), set_.span) for arm in (then, otherwise))
+                return self._if(replace(set_, then=then, otherwise=otherwise, type=Bool(), interval=None))
         if isinstance(set_.type, Bits):
             bits = self.scalar(set_)
             inside = Text(f"({bits.at(SHIFT)} >> {self.scalar(element).at(PRODUCT)} & 1)", ATOM)

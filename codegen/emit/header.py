@@ -23,7 +23,7 @@ from codegen.emit.types import (
     unsigned,
     word_fields,
 )
-from codegen.ir import TERMS, Bytes, Enum, Protocol, Record, Table, TailLayout, Type
+from codegen.ir import TERMS, Bytes, Enum, Protocol, Record, Table, TailLayout, Type, expect
 from codegen.ir.measure import is_vector
 
 PLAIN = {"alias": "", "tail": "", "attribute": ""}
@@ -64,9 +64,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
             if isinstance(each, Enum)
         ],
         "structs": [
-            {**PLAIN, **_declared(protocol, names, each, guarded.get(each))}
-            for each in types
-            if not isinstance(each, Enum)
+            {**PLAIN, **_declared(protocol, names, each, guarded)} for each in types if not isinstance(each, Enum)
         ],
         "words": [_word(names, cell) for cell in _word_cells(protocol)],
         "leaves": [
@@ -101,7 +99,9 @@ def _word_cells(protocol: Protocol) -> list[Record]:
     return list(found.values())
 
 
-def _declared(protocol: Protocol, names: Names, type_: Type, guarded: Guarded | None = None) -> dict[str, Any]:
+def _declared(protocol: Protocol, names: Names, type_: Type, guarded: dict[Record, Guarded]) -> dict[str, Any]:
+    if not isinstance(type_, Record):
+        return _struct(names, type_)
     if type_ == protocol.message and protocol.tail is not None:
         return _tailed(names, type_, protocol.tail)
     unguarded = next(
@@ -111,7 +111,7 @@ def _declared(protocol: Protocol, names: Names, type_: Type, guarded: Guarded | 
         # Userspace maps the elements as an array, so the struct needs the kernel's distance between elements.
         alignment = ELEMENT_ALIGNMENT if unguarded.atomic == "user" else cell_alignment(unguarded)
         return {**_struct(names, type_), "attribute": f" __attribute__((aligned({alignment})))"}
-    return _struct(names, type_, guarded)
+    return _struct(names, type_, guarded.get(type_))
 
 
 def _tailed(names: Names, message: Record, tail: TailLayout) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _struct(names: Names, type_: Type, guarded: Guarded | None = None) -> dict[s
         alignment = bytes_alignment(type_.size)
         aligned = f" __attribute__((aligned({alignment})))" if alignment > 1 else ""
         return {"tag": names.tag(type_), "comment": "", "members": [f"__u8 bytes[{type_.size}]{aligned}"]}
-    members = [declaration(names, inner, field(name)) for name, inner in type_.fields]
+    members = [declaration(names, inner, field(name)) for name, inner in expect(type_, Record).fields]
     if guarded is not None:
         return {"tag": names.tag(type_), "comment": guarded.comment, "members": guarded.members(members)}
     return {"tag": names.tag(type_), "comment": "", "members": members}
@@ -179,7 +179,7 @@ def steps_context(protocol: Protocol, names: Names, numbers: Leaves, quoting: bo
         {section.step.name for section in protocol.user} if protocol.user_row or protocol.tail else set()
     )
     apart_from_kernel |= {step.name for step in protocol.daemon_steps}
-    scanned = []
+    scanned: list[dict[str, str]] = []
     for step in numbers.steps.values():
         if isinstance(step.cell_type, Table) and step.cell_type.name not in [entry["name"] for entry in scanned]:
             scanned.append(_scanned(protocol, names, step.cell_type))

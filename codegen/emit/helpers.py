@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from codegen.c.names import Names, field, type_label
 from codegen.emit.types import WORD_BITS, GeneratorError, Vector, c_type, unsigned
-from codegen.ir import Record, Set, Type
+from codegen.ir import Bytes, Record, Set, Type, expect
 from codegen.ir.measure import is_scalar, is_vector
 
 UNROLL_MAX = 32
@@ -83,8 +83,9 @@ class Helpers:
         elif is_vector(type_):
             body = self._vector_equality(type_, other)
         else:
+            size = expect(type_, Bytes).size
             body = (
-                f"{unroll(type_.size)}\tfor (__u32 i = 0; i < {type_.size}; i++)\n"
+                f"{unroll(size)}\tfor (__u32 i = 0; i < {size}; i++)\n"
                 "\t\tif (left->bytes[i] != right->bytes[i])\n\t\t\treturn false;\n\treturn true;\n"
             )
         return self._define(name, "bool", parameters, body)

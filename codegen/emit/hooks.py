@@ -8,7 +8,7 @@ from codegen.analysis.lookups import found_first
 from codegen.c.names import Names, field, variable
 from codegen.emit.steps import element_type, writes_cell, written_fields
 from codegen.emit.types import c_type, memory_layout, struct_layout
-from codegen.ir import Field, Pass, Protocol, Record, Section, Step, TableLayout, Var
+from codegen.ir import Enum, Field, Pass, Protocol, Record, Section, Step, TableLayout, Var, expect
 from codegen.ir.locations import reads
 from codegen.ir.measure import width_bits
 from codegen.ir.walk import leaves, walk
@@ -151,6 +151,12 @@ class Lookup:
     index: str
 
 
+Sought = tuple[str, str | None]
+"""A table, and the message's field with the index: a lookup is known by both."""
+
+Lookups = dict[Sought, Lookup]
+
+
 @dataclass(frozen=True)
 class Hook:
     calls: tuple[Call, ...]
@@ -192,9 +198,9 @@ class Hooks:
     def hook(self, sections: tuple[Section, ...]) -> Hook:
         """Describes xdp or tc."""
         written: set[str] = set()
-        early: dict[tuple[str, str | None], Lookup] = {}
-        late: dict[tuple[str, str | None], Lookup] = {}
-        current: set[tuple[str, str | None]] = set()  # Lookups that used the index's current value.
+        early: Lookups = {}
+        late: Lookups = {}
+        current: set[Sought] = set()  # Lookups that used the index's current value.
         sure = found_first(
             (self._tables[section.table], section.when is None, set(written_fields(self._steps[section.step.name])))
             for section in sections
@@ -210,12 +216,8 @@ class Hooks:
             if section.when is None:
                 current.add(key)
             last = position == len(sections) - 1
-            below = sure.get(section.index) if section.index not in written else None
-            calls.append(
-                self._call(
-                    section, found, found if again else None, f"message->{field(section.index)}", last, below=below
-                )
-            )
+            below = sure.get(_index(section)) if section.index not in written else None
+            calls.append(self._call(section, found, found if again else None, _index_text(section), last, below=below))
             changed = set(written_fields(self._steps[section.step.name]))
             written |= changed
             current = {(table, index) for table, index in current if index not in changed}
@@ -226,7 +228,7 @@ class Hooks:
         swept = Lookup(
             "swept", element_type(self._names, self._protocol, one.each), self._element_function(one.each), "index"
         )
-        late: dict[tuple[str, str | None], Lookup] = {}
+        late: Lookups = {}
         calls = []
         for position, section in enumerate(one.sections):
             last = position == len(one.sections) - 1
@@ -235,12 +237,12 @@ class Hooks:
                 continue
             key = (section.table, section.index)
             found = late.setdefault(key, self._lookup(section, late))
-            calls.append(self._call(section, found, found, f"message->{field(section.index)}", last, sweep=True))
+            calls.append(self._call(section, found, found, _index_text(section), last, sweep=True))
         written = [bool(written_fields(self._steps[call.function.step_name])) for call in calls]
         restored = any(call.fails and call.contended == "drop" and any(written[:at]) for at, call in enumerate(calls))
         return replace(self._made(calls, {("", None): swept}, late), restored=restored)
 
-    def _made(self, calls: list[Call], early: dict, late: dict) -> Hook:
+    def _made(self, calls: list[Call], early: Lookups, late: Lookups) -> Hook:
         steps = [self._steps[call.function.step_name] for call in calls]
         return Hook(
             self._hidden(calls),
@@ -251,7 +253,7 @@ class Hooks:
             any(_uses_env(step, "cpu") for step in steps),
         )
 
-    def _lookup(self, section: Section, *taken: dict) -> Lookup:
+    def _lookup(self, section: Section, *taken: Lookups) -> Lookup:
         used = {lookup.element for group in taken for lookup in group.values()}
         element = variable(
             section.table, {"message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"} | used
@@ -260,7 +262,7 @@ class Hooks:
             element,
             element_type(self._names, self._protocol, section.table),
             self._element_function(section.table),
-            f"message->{field(section.index)}",
+            _index_text(section),
         )
 
     def _element_function(self, table: str) -> str:
@@ -306,7 +308,8 @@ class Hooks:
     def _when(self, section: Section) -> str:
         if section.when is None:
             return ""
-        asked, kind = f"message->{field(section.when.field)}", self._protocol.message.field(section.when.field)
+        asked = f"message->{field(section.when.field)}"
+        kind = expect(self._protocol.message.field(section.when.field), Enum)
         tests = [f"{asked} == {self._names.member(kind, member)}" for member in section.when.members]
         return " ||\n\t    ".join(" || ".join(tests[at : at + 2]) for at in range(0, len(tests), 2))
 
@@ -314,11 +317,15 @@ class Hooks:
         """Whether every value of the index has a cell."""
         if below is not None and below <= self._tables[section.table].capacity:
             return True
-        return 2 ** width_bits(self._protocol.message.field(section.index)) <= self._tables[section.table].capacity
+        indices = 1 << width_bits(self._protocol.message.field(_index(section)))
+        return indices <= self._tables[section.table].capacity
 
     def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:
         """Adds to each call which fields to hide before it, and whether sections may have been skipped."""
-        found, written, tested, hidden_before = [], set(), set(), set()
+        found: list[Call] = []
+        written: set[str] = set()
+        tested: set[str] = set()
+        hidden_before: set[str] = set()
         message = self._protocol.message
         for at, call in enumerate(calls):
             step = self._steps[call.function.step_name]
@@ -381,6 +388,15 @@ class Hooks:
             for name, type_ in record.fields
             if name in used
         )
+
+
+def _index(section: Section) -> str:
+    """Returns the message's field that selects the cell. A section on the table that a sweep goes over has none."""
+    return expect(section.index, str)
+
+
+def _index_text(section: Section) -> str:
+    return f"message->{field(_index(section))}"
 
 
 def _read(step: Step, root: str | None) -> set[str]:

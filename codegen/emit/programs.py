@@ -13,7 +13,7 @@ from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.restore import restore_context
 from codegen.emit.steps import element_type, is_lined, value_type
 from codegen.emit.types import bytes_alignment, c_type, handover_place, packet_fields
-from codegen.ir import TERMS, Bytes, Protocol, Section, Table, TableLayout
+from codegen.ir import TERMS, Bytes, Protocol, Section, Table, TableLayout, expect
 from codegen.ir.measure import is_scalar, width_bits
 from codegen.ir.walk import leaves
 
@@ -259,7 +259,7 @@ class Programs:
                 found.append(
                     (
                         field(name),
-                        f"stepwise_at_most(from->age_ns >> {self.protocol.tick_ns.bit_length() - 1}, "
+                        f"stepwise_at_most(from->age_ns >> {expect(self.protocol.tick_ns, int).bit_length() - 1}, "
                         f"{(1 << width_bits(type_)) - 1:#x})",
                     )
                 )

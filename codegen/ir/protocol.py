@@ -181,7 +181,7 @@ class Protocol:
 
     name: str
     module: str
-    constants: tuple[tuple[str, int | bool | str | tuple[str, ...]], ...]
+    constants: tuple[tuple[str, int | bool | str | tuple[int | str, ...]], ...]
     message: Record
     """Wire fields, handover fields and local fields in one record."""
     wire: tuple[str, ...]

@@ -69,7 +69,9 @@ def check_indices(context: Context, message: ir.Record, tables: dict[str, ir.Tab
         place: Place = ("tables", name, "index")
         if table.index not in kinds:
             context.complain(place, f"the message has no field {table.index}", f"it has {', '.join(kinds)}")
-        elif not isinstance(kinds[table.index], ir.UInt) or kinds[table.index].width > 32:
+            continue
+        kind = kinds[table.index]
+        if not isinstance(kind, ir.UInt) or kind.width > 32:
             context.complain(place, f"msg.{table.index} is no index", "it must be u1 to u32")
 
 

@@ -43,7 +43,6 @@ class Context:
 
     def bound(self, bound: int | str, place: Place, low: int, high: int, fallback: int) -> int:
         """Returns a number, or a constant's value, within low..high; `fallback` after reporting an error."""
-        value = bound
         if isinstance(bound, str):
             self.used.add(bound)
             value = self.constants.get(bound)
@@ -51,6 +50,8 @@ class Context:
                 reason = "is no constant of the layout" if value is None else "is no number"
                 self.complain(place, f"{bound} {reason}", "write a number, or the name of a constant that is one")
                 return fallback
+        else:
+            value = bound
         if not low <= value <= high:
             shown = f"{bound} = {value}" if isinstance(bound, str) else f"{value}"
             self.complain(place, f"{'.'.join(map(str, place))} is {shown}", f"it must lie in {low}..{high}")

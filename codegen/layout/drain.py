@@ -70,14 +70,15 @@ def plan_drain(context: Context, message: ir.Record, tables: dict[str, ir.TableL
     written = planned(context, model.written, ("drain", "written"), ("word",))
     synced = planned(context, model.synced, ("drain", "synced"), ("word",))
     begins = [planned(context, text, ("drain", "begins", at), ("word",)) for at, text in enumerate(model.begins)]
-    if any(plan is None for plan in (*takes, written, synced, *begins)):
+    read, began = [plan for plan in takes if plan is not None], [plan for plan in begins if plan is not None]
+    if written is None or synced is None or len(read) < len(takes) or len(began) < len(begins):
         return None
     for plan in (written, synced):
         check_mark(context, plan, tables[plan.table], number)
-    for plan in (written, synced, *begins):
+    for plan in (written, synced, *began):
         check_lane(context, plan, tables[plan.table], each)
     batch = context.bound(model.batch, ("drain", "batch"), 1, BATCH_MAX, 1)
-    return DrainPlan(model.each, each.capacity, each.index, number, tuple(takes), written, synced, tuple(begins), batch)
+    return DrainPlan(model.each, each.capacity, each.index, number, tuple(read), written, synced, tuple(began), batch)
 
 
 def planned(

@@ -17,6 +17,7 @@ from codegen.layout import consistency
 from codegen.layout.context import WORD_BITS, Context
 from codegen.layout.drain import DrainPlan, RecoveryPlan, plan_drain, plan_recovery
 from codegen.layout.schema import (
+    Age,
     Layout,
     Local,
     Source,
@@ -327,7 +328,8 @@ class Resolver:
     def age(self) -> ir.Type:
         """Returns the smallest type that holds `until` + 1. The age stays at the type's greatest value."""
         place: Place = ("env", "age")
-        self.age_until = self.context.bound(self.context.layout.env.age.until, (*place, "until"), 0, AGE_MAX, 0)
+        asked = ir.expect(self.context.layout.env.age, Age)
+        self.age_until = self.context.bound(asked.until, (*place, "until"), 0, AGE_MAX, 0)
         if self.context.layout.env.now is None:
             self.context.complain(
                 place, "env.age counts ticks, and there is no env.now", "add env.now, which says how long a tick is"
@@ -337,7 +339,7 @@ class Resolver:
 
     def hashes(self, message: ir.Record) -> tuple[ir.HashIndex, ...]:
         """Returns the local fields that are computed when a packet arrives."""
-        found = []
+        found: list[ir.HashIndex] = []
         kinds = dict(message.fields)
         for name, text in self.context.layout.local.items():
             if not isinstance(text, Local) or text.source is None:

@@ -492,7 +492,7 @@ def unwrapped(text: str) -> str:
 
 
 def read(
-    path: Path, folders: list[Path], override: dict | Source | None, display: Display, errors: Errors
+    path: Path, folders: list[Path], override: dict[str, Any] | Source | None, display: Display, errors: Errors
 ) -> tuple[Layout, Source] | None:
     """Reads a layout and the layouts that it uses. Returns None after reporting errors.
 

@@ -22,7 +22,7 @@ import yaml
 from pydantic import ValidationError
 
 from codegen.errors import Errors, FileMissing, LayoutInvalid
-from codegen.ir import Span
+from codegen.ir import Span, expect
 
 Place = tuple[str | int, ...]
 MERGE_TAG = "tag:yaml.org,2002:merge"
@@ -140,7 +140,9 @@ class _Reader:
         try:
             if isinstance(node, yaml.SequenceNode):
                 return self.sequence(node, path)
-            return self.mapping(node, path) if isinstance(node, yaml.MappingNode) else self.scalar(node)
+            if isinstance(node, yaml.MappingNode):
+                return self.mapping(node, path)
+            return self.scalar(expect(node, yaml.ScalarNode))
         finally:
             self.open.pop()
 
@@ -251,7 +253,7 @@ def place_of(detail: Any, source: Source) -> Place:
 
 def is_key(detail: Any) -> bool:
     """Whether the complaint is about a key, and not about its value."""
-    return detail["type"] == "invalid_key" or detail["loc"][-1:] == ("[key]",)
+    return bool(detail["type"] == "invalid_key" or detail["loc"][-1:] == ("[key]",))
 
 
 def named(path: Place, detail: Any) -> str:
