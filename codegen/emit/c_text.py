@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.ir import Interval
+from codegen.ir import Bits, Interval, Type, UInt
 
 # C's precedence, the loosest first.
 CONDITIONAL, OR, AND, BIT_OR, BIT_AND, EQUALITY, RELATION, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(12)
@@ -71,6 +71,13 @@ class Place:
 def kind_of_width(bits: int) -> str:
     """Returns the kind of an unsigned object of `bits` bits, after promotion."""
     return "int" if bits <= 16 else "u32" if bits <= 32 else "u64"
+
+
+def kind_of_type(type_: Type) -> str:
+    """Returns the kind of an object of this type; empty if it is not an integer."""
+    if isinstance(type_, UInt):
+        return kind_of_width(type_.width)
+    return "u64" if isinstance(type_, Bits) else ""
 
 
 def fits(interval: Interval, kind: str) -> bool:

@@ -21,12 +21,25 @@ class Lines:
     def add(self, text: str) -> None:
         self.lines.append("\t" * self.depth + text if text else "")
 
+    def extend(self, nested: list[str]) -> None:
+        """Adds statements of a block inside this one, which have their indentation already."""
+        self.lines += nested
+
+    def mark(self, directive: str) -> None:
+        """Adds a directive for the preprocessor."""
+        self.lines.append(directive)
+
     @contextmanager
-    def block(self, head: str, tail: str = "}") -> Iterator[None]:
-        self.add(head + " {")
+    def indented(self) -> Iterator[None]:
         self.depth += 1
         yield
         self.depth -= 1
+
+    @contextmanager
+    def block(self, head: str, tail: str = "}") -> Iterator[None]:
+        self.add(head + " {")
+        with self.indented():
+            yield
         self.add(tail)
 
 

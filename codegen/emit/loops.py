@@ -4,46 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
-from codegen.c.names import Names
-from codegen.emit.c_text import ATOM, RELATION, SHIFT, SUM, UNARY, Place, Text, cast, kind_of_width
-from codegen.emit.helpers import UNROLL_MAX, Helpers
-from codegen.emit.lines import Lines
+from codegen.emit.branchless import Branchless
+from codegen.emit.branchless_tests import BranchlessTests
+from codegen.emit.c_text import (
+    ATOM,
+    RELATION,
+    SHIFT,
+    SUM,
+    UNARY,
+    Place,
+    Text,
+    cast,
+    kind_of_type,
+    kind_of_width,
+)
+from codegen.emit.helpers import UNROLL_MAX
+from codegen.emit.joined import joined
+from codegen.emit.places import Places
+from codegen.emit.step_context import StepContext
 from codegen.emit.types import Vector, c_type
-from codegen.ir import Bits, Bool, Count, Expr, First, Int, Not, Quantifier, Range, SetOf, Type, UInt
+from codegen.emit.writers import ScalarWriter
+from codegen.ir import Bits, Bool, Count, Expr, First, Int, Not, Quantifier, Range, SetOf, UInt
 from codegen.ir.measure import interval_of, is_scalar
 from codegen.ir.walk import substitute
 
 
 class Loops:
-    """A part of Expressions; its other parts provide the attributes declared here."""
+    """Writes loops. It asks `scalars` for conditions and ends, and `places` for the sets to go over."""
 
-    names: Names
-    helpers: Helpers
-    lines: Lines
-    bound: dict[str, Place | Text]
-    counters: set[str]
-    branchless: bool
-    searchable: Callable[[First], bool]
-    searched: Callable[[First], Text]
-    fresh: Callable[[str], str]
-    result: Callable[[str], str]
-    scalar: Callable[[Expr], Text]
-    place: Callable[[Expr], Place]
-    kind: Callable[[Type], str]
-    joined: Callable[[str, list[Callable[[], Text]]], Text]
+    def __init__(
+        self,
+        context: StepContext,
+        scalars: ScalarWriter,
+        places: Places,
+        tests: BranchlessTests,
+        branchless: Branchless,
+    ):
+        self.context = context
+        self.names = context.names
+        self.helpers = context.helpers
+        self.scalars = scalars
+        self.places = places
+        self.tests = tests
+        self.branchless = branchless
 
     @contextmanager
     def when(self, predicate: Expr | None) -> Iterator[None]:
         if predicate is None:
             yield
             return
-        condition = self.scalar(predicate)
-        self.lines.add(f"if ({condition}) {{")
-        self.lines.depth += 1
-        yield
-        self.lines.depth -= 1
-        self.lines.add("}")
+        condition = self.scalars.scalar(predicate)
+        with self.context.lines.block(f"if ({condition})"):
+            yield
 
     @contextmanager
     def loop(self, name: str, domain: Expr) -> Iterator[Text]:
@@ -52,112 +66,114 @@ class Loops:
             with self._range(name, domain) as element:
                 yield element
         elif isinstance(domain.type, Bits):
-            bits = self.scalar(domain)
-            local = self.fresh(name)
+            bits = self.scalars.scalar(domain)
+            local = self.context.fresh(name)
             self._unroll(domain.type.size)
-            with self.lines.block(f"for (__u32 {local} = 0; {local} < {domain.type.size}; {local}++)"):
-                self.bound[name] = Text(local, ATOM, "u32")
-                with self.lines.block(f"if ({bits.at(SHIFT)} >> {local} & 1)"):
-                    yield self.bound[name]
+            with self.context.lines.block(f"for (__u32 {local} = 0; {local} < {domain.type.size}; {local}++)"):
+                element = Text(local, ATOM, "u32")
+                self.context.bind(name, element)
+                with self.context.lines.block(f"if ({bits.at(SHIFT)} >> {local} & 1)"):
+                    yield element
         else:
             with self._items(name, domain) as element:
                 yield element
 
     def _unroll(self, iterations: int) -> None:
         if iterations <= UNROLL_MAX:
-            self.lines.add("STEPWISE_UNROLL")
+            self.context.lines.add("STEPWISE_UNROLL")
 
     @contextmanager
     def _range(self, name: str, domain: Range) -> Iterator[Text]:
-        local = self.fresh(name)
-        low, high = self.scalar(domain.low), self.scalar(domain.high)
+        local = self.context.fresh(name)
+        low, high = self.scalars.scalar(domain.low), self.scalars.scalar(domain.high)
         wide = "__u64" if interval_of(domain.high).high >= (1 << 32) - 1 else "__u32"
-        self.bound[name] = Text(local, ATOM, "u64" if wide == "__u64" else "u32")
+        element = Text(local, ATOM, "u64" if wide == "__u64" else "u32")
+        self.context.bind(name, element)
         if isinstance(domain.low, Int) and isinstance(domain.high, Int):
-            self.counters.add(name)
+            self.context.counters.add(name)
         self._unroll(domain.bound)
         if isinstance(domain.low, Int) and isinstance(domain.high, Int):
-            with self.lines.block(f"for ({wide} {local} = {low}; {local} <= {high}; {local}++)"):
-                yield self.bound[name]
+            with self.context.lines.block(f"for ({wide} {local} = {low}; {local} <= {high}; {local}++)"):
+                yield element
             return
-        step = self.fresh("step")
-        with self.lines.block(f"for (__u32 {step} = 0; {step} < {domain.bound}; {step}++)"):
-            self.lines.add(f"const {wide} {local} = {low.at(SUM)} + {step};")
-            self.lines.add("")
+        step = self.context.fresh("step")
+        with self.context.lines.block(f"for (__u32 {step} = 0; {step} < {domain.bound}; {step}++)"):
+            self.context.lines.add(f"const {wide} {local} = {low.at(SUM)} + {step};")
+            self.context.lines.add("")
             last = cast(high, "u64" if wide == "__u64" else "u32") if interval_of(domain.high).low >= 0 else high
             if interval_of(domain.high).low < 0:
-                self.lines.add(f"if ((__s64){local} > {last.at(RELATION + 1)})")
+                self.context.lines.add(f"if ((__s64){local} > {last.at(RELATION + 1)})")
             else:
-                self.lines.add(f"if ({local} > {last.at(RELATION + 1)})")
-            self.lines.add("\tbreak;")
-            yield self.bound[name]
+                self.context.lines.add(f"if ({local} > {last.at(RELATION + 1)})")
+            self.context.lines.add("\tbreak;")
+            yield element
 
     @contextmanager
     def _items(self, name: str, domain: Expr) -> Iterator[Text]:
         """Renders a loop over the items of a set."""
-        place = self.place(domain)
+        place = self.places.place(domain)
         vector = Vector.of(domain.type)
-        position = self.fresh("i")
+        position = self.context.fresh("i")
         self._unroll(vector.size)
-        with self.lines.block(f"for (__u32 {position} = 0; {position} < {vector.size}; {position}++)"):
-            local = self.fresh(name)
+        with self.context.lines.block(f"for (__u32 {position} = 0; {position} < {vector.size}; {position}++)"):
+            local = self.context.fresh(name)
             pointer = not is_scalar(vector.element)
             if vector.packed:
                 item = self.helpers.item(domain.type, place.address, position)
             else:
                 item = ("&" if pointer else "") + f"{place.member('items').text}[{position}]"
-            self.lines.add(f"const {c_type(self.names, vector.element)} {'*' if pointer else ''}{local} = {item};")
-            self.lines.add("")
-            self.bound[name] = (
-                Place(local, True, place.shared) if pointer else Text(local, ATOM, self.kind(vector.element))
+            self.context.lines.add(
+                f"const {c_type(self.names, vector.element)} {'*' if pointer else ''}{local} = {item};"
             )
+            self.context.lines.add("")
+            element = Text(f"*{local}", UNARY) if pointer else Text(local, ATOM, kind_of_type(vector.element))
+            self.context.bind(name, Place(local, True, place.shared) if pointer else element)
             if vector.counted:
-                self.lines.add(f"if ({position} >= {place.member('count').text})")
-                self.lines.add("\tbreak;")
-            yield self.bound[name] if isinstance(self.bound[name], Text) else Text(f"*{local}", UNARY)
+                self.context.lines.add(f"if ({position} >= {place.member('count').text})")
+                self.context.lines.add("\tbreak;")
+            yield element
 
     def _search(self, name: str, domain: Expr, predicate: Expr, result: str, value: Callable[[Text], str]) -> None:
         """Assigns `value` to `result` at the first element that satisfies the predicate."""
         with self.loop(name, domain) as element, self.when(predicate):
-            self.lines.add(f"{result} = {value(element)};")
-            self.lines.add("break;")
+            self.context.lines.add(f"{result} = {value(element)};")
+            self.context.lines.add("break;")
 
     def quantifier(self, expr: Quantifier) -> Text:
         exists = expr.op == "exists"
         if isinstance(expr.domain, SetOf):
-            return self._unrolled(expr)
-        local = self.result("found" if exists else "all")
-        self.lines.add(f"bool {local} = {'false' if exists else 'true'};")
-        self.lines.add("")
+            return self._unrolled(expr, expr.domain.elements)
+        local = self.context.result("found" if exists else "all")
+        self.context.lines.add(f"bool {local} = {'false' if exists else 'true'};")
+        self.context.lines.add("")
         predicate = expr.predicate if exists else Not(expr.predicate, Bool(), expr.span)
         self._search(expr.variable, expr.domain, predicate, local, lambda _: "true" if exists else "false")
         return Text(local)
 
-    def _unrolled(self, expr: Quantifier) -> Text:
+    def _unrolled(self, expr: Quantifier, elements: tuple[Expr, ...]) -> Text:
         """Renders a quantifier over a set literal: the predicate once for each element."""
-        if not expr.domain.elements:
+        if not elements:
             return Text("false" if expr.op == "exists" else "true")
-        tests = [substitute(expr.predicate, expr.variable, element) for element in expr.domain.elements]
-        return self.joined(
-            "or" if expr.op == "exists" else "and", [lambda test=test: self.scalar(test) for test in tests]
-        )
+        tests = [substitute(expr.predicate, expr.variable, element) for element in elements]
+        operands = [partial(self.scalars.scalar, test) for test in tests]
+        return joined(self.context, "or" if expr.op == "exists" else "and", operands)
 
     def first(self, expr: First) -> Text:
-        if self.branchless and self.searchable(expr):
-            return self.searched(expr)
-        local = self.result("first")
-        none = self.scalar(expr.none) if expr.none is not None else self.scalar(expr.domain.low)
+        if self.context.branchless and self.tests.searchable(expr):
+            return self.branchless.searched(expr)
+        local = self.context.result("first")
+        none = self.scalars.scalar(expr.none) if expr.none is not None else self.scalars.scalar(expr.domain.low)
         interval = interval_of(expr)
-        self.lines.add(f"{c_type(self.names, UInt(max(1, interval.high.bit_length())))} {local} = {none};")
-        self.lines.add("")
+        self.context.lines.add(f"{c_type(self.names, UInt(max(1, interval.high.bit_length())))} {local} = {none};")
+        self.context.lines.add("")
         self._search(expr.variable, expr.domain, expr.predicate, local, lambda element: element.text)
         return Text(local, ATOM, kind_of_width(interval.high.bit_length()))
 
     def count(self, expr: Count) -> Text:
-        local = self.result("count")
+        local = self.context.result("count")
         bits = max(1, interval_of(expr).high.bit_length())
-        self.lines.add(f"{c_type(self.names, UInt(bits))} {local} = 0;")
-        self.lines.add("")
+        self.context.lines.add(f"{c_type(self.names, UInt(bits))} {local} = 0;")
+        self.context.lines.add("")
         with self.loop(expr.variable, expr.domain), self.when(expr.predicate):
-            self.lines.add(f"{local}++;")
+            self.context.lines.add(f"{local}++;")
         return Text(local, ATOM, kind_of_width(bits))

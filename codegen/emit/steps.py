@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from codegen.c.names import ENVIRONMENT, MESSAGE, Names, field, variable
 from codegen.emit.c_text import Place
-from codegen.emit.expressions import Expressions, index_key
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import line_directive, quoted, wrapped
+from codegen.emit.scalars import Scalars
+from codegen.emit.step_context import ItemKey, StepContext, index_key
 from codegen.emit.types import Vector, c_type
 from codegen.ir import (
     TERMS,
@@ -24,11 +25,13 @@ from codegen.ir import (
     Int,
     Leaf,
     Protocol,
+    Record,
     Span,
     Step,
     Table,
     Type,
     Var,
+    expect,
 )
 from codegen.ir.locations import Location, is_path, location, overlap, reads, reads_location, target_location
 from codegen.ir.measure import interval_of
@@ -55,13 +58,16 @@ class StepWriter:
         in_kernel = step.name not in {
             step.name for step in (*(section.step for section in protocol.user), *protocol.daemon_steps)
         }
-        self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT}, branchless=shared and in_kernel)
-        self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=shared)
-        self.out.bound[step.message] = Place(
-            MESSAGE, pointer=True, elsewhere=field(protocol.tail.field) if protocol.tail else ""
-        )
+        taken = {self.cell, MESSAGE, ENVIRONMENT}
+        self.context = StepContext(names, helpers, taken, branchless=shared and in_kernel)
+        self.context.bind(step.cell, Place(self.cell, pointer=True, shared=shared))
+        tail = field(protocol.tail.field) if protocol.tail else ""
+        self.context.bind(step.message, Place(MESSAGE, pointer=True, elsewhere=tail))
         if step.env is not None:
-            self.out.bound[step.env] = Place(ENVIRONMENT, pointer=True)
+            self.context.bind(step.env, Place(ENVIRONMENT, pointer=True))
+        self.scalars = Scalars(self.context)
+        self.values = self.scalars.values
+        self.locals = self.scalars.locals
 
     @property
     def scans(self) -> bool:
@@ -96,7 +102,8 @@ class StepWriter:
         head = _signature(f"static __always_inline __u32 {self.names.step(self.step)}(", self.parameters())
         comment = f"/* {self.step.name}, {_where(span)} */"
         voids = [f"\t(void){name};" for name in unused]
-        body = quoted(self.out.lines.lines) if self.quoting else map(wrapped, self.out.lines.lines)
+        lines = self.context.lines.lines
+        body = quoted(lines) if self.quoting else map(wrapped, lines)
         return "\n".join([comment, head, "{", *voids, *body, "}"]) + "\n"
 
     def _arguments(self) -> list[tuple[str, str]]:
@@ -120,13 +127,13 @@ class StepWriter:
         match body:
             case Bind(name=name, value=value, body=inner):
                 self._quote(value.span)
-                self.out.bind(name, value)
+                self.locals.bind(name, value)
                 self._body(inner, operator)
             case Decide():
                 self._enter(body.operator, operator, body.span)
                 self._quote(body.condition.span)
-                condition = self.out.scalar(body.condition)
-                with self.out.lines.block(f"if ({condition})"):
+                condition = self.scalars.scalar(body.condition)
+                with self.context.lines.block(f"if ({condition})"):
                     self._body(body.then, body.operator)
                 self._body(body.otherwise, body.operator)
             case Leaf():
@@ -136,56 +143,53 @@ class StepWriter:
 
     def _enter(self, operator: str, outer: str, span: Span) -> None:
         if operator != outer:
-            self.out.lines.add(f"/* {operator}, {_where(span)} */")
+            self.context.lines.add(f"/* {operator}, {_where(span)} */")
 
     def _quote(self, span: Span) -> None:
         """Marks the origin of the lines that follow."""
         if self.quoting:
-            self.out.lines.lines.append(line_directive(span.line, span.file))
+            self.context.lines.mark(line_directive(span.line, span.file))
 
     def _leaf(self, leaf: Leaf) -> None:
         self._find_items(leaf)
         self._assign(leaf)
-        self.out.taken -= set(self.out.positions.values())
-        self.out.positions.clear()
+        self.context.forget_positions()
         outcome = f"{_VERDICTS[leaf.verdict]}({self.names.leaf(self.step, leaf)})"
         if leaf.cell:
             outcome = f"stepwise_changed({outcome})"
         self._quote(leaf.span)
-        self.out.lines.add(f"return {outcome};")
+        self.context.lines.add(f"return {outcome};")
 
     def _find_items(self, leaf: Leaf) -> None:
         """Declares locals for the positions of items that a leaf accesses more than once."""
-        found: Counter[tuple[str, int]] = Counter()
-        indices: dict[tuple[str, int], Expr] = {}
+        context = self.context
+        found: Counter[ItemKey] = Counter()
+        indices: dict[ItemKey, Expr] = {}
         for index, vector in self._indices(leaf):
-            if (
-                is_path(index)
-                and location(index)[0] in self.out.bound
-                and not (isinstance(index, Var) and index.name in self.out.counters)
-            ):
-                place = (index_key(index), vector.size)
-                found[place] += 1
-                indices[place] = index
-        for place, times in found.items():
+            where = location(index) if is_path(index) else None
+            counts = isinstance(index, Var) and index.name in context.counters
+            if where is not None and where[0] in context.bound and not counts:
+                item = (index_key(index), vector.size)
+                found[item] += 1
+                indices[item] = index
+        for item, times in found.items():
             if times > 1:
-                local = self.out.fresh("at")
-                self.out.lines.add(
-                    f"const __u32 {local} = stepwise_position({self.out.scalar(indices[place])}, {place[1]});"
-                )
-                self.out.lines.add("")
-                self.out.positions[place] = local
+                local = context.fresh("at")
+                index_text = self.scalars.scalar(indices[item])
+                context.lines.add(f"const __u32 {local} = stepwise_position({index_text}, {item[1]});")
+                context.lines.add("")
+                context.positions[item] = local
 
     def _indices(self, leaf: Leaf) -> Iterator[tuple[Expr, Vector]]:
         """Yields every index into an unpacked array of a cell that is stepped in place."""
-        if not self.out.bound[self.step.cell].shared:
+        if not self.context.object(self.step.cell).shared:
             return
         for root, group in ((self.step.cell, leaf.cell), (self.step.message, leaf.message)):
             for assign in group:
                 type_ = self._root_type(root)
                 for part in assign.path:
                     if isinstance(part, str):
-                        type_ = type_.field(part)
+                        type_ = expect(type_, Record).field(part)
                         continue
                     vector = Vector.of(type_)
                     if root == self.step.cell and not vector.packed:
@@ -229,7 +233,7 @@ class StepWriter:
     def _computed(self, entry: _Pending) -> _Pending:
         """Computes the value and the path's indices of an assignment into locals."""
         assign = entry.assign
-        place = self.out.declare(self._target_type(entry.root, assign), _last_name(assign), assign.value)
+        place = self.locals.declare(self._target_type(entry.root, assign), _last_name(assign), assign.value)
         path = tuple(part if isinstance(part, (str, Int)) else self._held(part) for part in assign.path)
         return replace(entry, assign=replace(assign, path=path), place=place)
 
@@ -237,19 +241,19 @@ class StepWriter:
         """Computes an index now, so that later assignments cannot change it."""
         if is_path(index) and not isinstance(index, Field):
             return index
-        name = f"index {len(self.out.bound)}"
-        self.out.bind(name, index)
+        name = f"index {len(self.context.bound)}"
+        self.locals.bind(name, index)
         return Var(name, index.type, index.span, interval_of(index))
 
     def _write(self, entry: _Pending) -> None:
         self._quote(entry.assign.span)
-        target, type_ = self.out.bound[entry.root], self._root_type(entry.root)
+        target, type_ = self.context.object(entry.root), self._root_type(entry.root)
         value = entry.assign.value
         if entry.place is not None:
-            name = f"value {len(self.out.bound)}"
-            self.out.bound[name] = entry.place
+            name = f"value {len(self.context.bound)}"
+            self.context.bind(name, entry.place)
             value = Var(name, self._target_type(entry.root, entry.assign), value.span)
-        self.out.put(target, type_, entry.assign.path, value, entry.where)
+        self.values.put(target, type_, entry.assign.path, value, entry.where)
 
     def _root_type(self, root: str) -> Type:
         return self.step.cell_type if root == self.step.cell else self.protocol.message
@@ -257,7 +261,7 @@ class StepWriter:
     def _target_type(self, root: str, assign: Assign) -> Type:
         type_ = self._root_type(root)
         for part in assign.path:
-            type_ = type_.field(part) if isinstance(part, str) else type_.element
+            type_ = expect(type_, Record).field(part) if isinstance(part, str) else Vector.of(type_).element
         return type_
 
 

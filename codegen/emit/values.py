@@ -6,14 +6,16 @@ a local.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-
-from codegen.c.names import Names, field
-from codegen.emit.c_text import Place, Text
-from codegen.emit.helpers import Helpers
-from codegen.emit.lines import Lines
+from codegen.c.names import field
+from codegen.emit.branchless import Branchless
+from codegen.emit.branchless_tests import BranchlessTests
+from codegen.emit.c_text import Place
+from codegen.emit.locals import Locals
+from codegen.emit.loops import Loops
+from codegen.emit.places import Places
+from codegen.emit.step_context import StepContext
 from codegen.emit.types import GeneratorError, Vector, c_type
+from codegen.emit.writers import ScalarWriter
 from codegen.ir import (
     Append,
     Array,
@@ -26,8 +28,11 @@ from codegen.ir import (
     Index,
     Int,
     Let,
+    Path,
     Range,
+    Record,
     RecordOf,
+    Sequence,
     SequenceOf,
     Set,
     SetOf,
@@ -37,32 +42,26 @@ from codegen.ir import (
     UInt,
     Update,
     Var,
+    expect,
 )
-from codegen.ir.locations import location, reads_location
+from codegen.ir.locations import Location, location, reads_location
 from codegen.ir.measure import is_scalar
 
 
 class Values:
-    """A part of Expressions; its other parts provide the attributes declared here."""
+    """Writes values into places. It makes the writers of places, locals and loops, which it calls."""
 
-    names: Names
-    helpers: Helpers
-    lines: Lines
-    fresh: Callable[[str], str]
-    scalar: Callable[[Expr], Text]
-    place: Callable[[Expr], Place]
-    argument: Callable[[Expr], str]
-    position: Callable[[Type, Expr], str]
-    elsewhere: Callable[[Expr], bool]
-    declare: Callable[[Type, str, Expr], Place]
-    condition_of: Callable[[If], str]
-    branchless: bool
-    computable: Callable[[Expr], bool]
-    loop: Callable[[str, Expr], AbstractContextManager[Text]]
-    when: Callable[[Expr | None], AbstractContextManager[None]]
-    let: Callable[[str, Expr, Expr], Expr]
+    def __init__(self, context: StepContext, scalars: ScalarWriter, tests: BranchlessTests, branchless: Branchless):
+        self.context = context
+        self.names = context.names
+        self.helpers = context.helpers
+        self.scalars = scalars
+        self.tests = tests
+        self.places = Places(context, scalars, self)
+        self.locals = Locals(context, scalars, self)
+        self.loops = Loops(context, scalars, self.places, tests, branchless)
 
-    def into(self, target: Place, type_: Type, expr: Expr, at: tuple[str, ...] | None = None) -> None:
+    def into(self, target: Place, type_: Type, expr: Expr, at: Location | None = None) -> None:
         """Adds statements that give `target`, which has the type `type_`, the value of `expr`.
 
         The value's type may have more or less room; the front end has proven that the value fits.
@@ -71,21 +70,22 @@ class Values:
         if _is_at(expr, at):
             return
         if (at is not None and not _in_place(expr, at)) or _outgrows(expr, type_):
-            self._copy(
-                target, type_, self.declare(expr.type if _outgrows(expr, type_) else type_, "value", expr), expr.type
-            )
+            room = expr.type if _outgrows(expr, type_) else type_
+            self._copy(target, type_, self.locals.declare(room, "value", expr), expr.type)
             return
         match expr:
             case If():
                 self._choose_into(target, type_, expr, at)
             case Let(name=name, value=value, body=body):
-                self.into(target, type_, self.let(name, value, body), at)
+                self.into(target, type_, self.locals.let(name, value, body), at)
             case _ if is_scalar(expr.type):
-                self.lines.add(f"{target.value} = {self.scalar(expr)};")
-            case Field() if self.elsewhere(expr):
-                self.lines.add(f"{target.value} = {self.place(expr.base).member(field(expr.name)).value};")
+                self.context.lines.add(f"{target.value} = {self.scalars.scalar(expr)};")
+            case Field() if self.places.elsewhere(expr):
+                self.context.lines.add(
+                    f"{target.value} = {self.places.place(expr.base).member(field(expr.name)).value};"
+                )
             case Var() | Field() | Index():
-                self._copy(target, type_, self.place(expr), expr.type)
+                self._copy(target, type_, self.places.place(expr), expr.type)
             case SetOf(elements=elements) | SequenceOf(elements=elements):
                 self._literal_into(target, type_, elements)
             case SetOp(op=op, left=left, right=right):
@@ -93,71 +93,72 @@ class Values:
             case Filter() | Image():
                 self._comprehension_into(target, type_, expr)
             case Int():
-                self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
+                self.context.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
             case RecordOf(fields=fields):
                 for name, value in fields:
-                    self.into(target.member(field(name)), type_.field(name), value)
+                    self.into(target.member(field(name)), expect(type_, Record).field(name), value)
             case Update(base=base, updates=updates):
                 self.into(target, type_, base, at)
                 for path, value in updates:
                     self.put(target, type_, path, value)
             case ArrayOf(variable=name, value=value):
-                self._array_into(target, type_, name, value)
+                self._array_into(target, expect(type_, Array), name, value)
             case Append(sequence=sequence, element=element):
                 self.into(target, type_, sequence, at)
-                self.lines.add(f"{self.helpers.append(type_)}({target.address}, {self.argument(element)});")
+                self.context.lines.add(
+                    f"{self.helpers.append(type_)}({target.address}, {self.places.argument(element)});"
+                )
             case Tail(sequence=sequence):
                 self.into(target, type_, sequence, at)
-                self.lines.add(f"{self.helpers.tail(type_)}({target.address});")
+                self.context.lines.add(f"{self.helpers.tail(type_)}({target.address});")
             case _:
                 raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} cannot be built")
 
     def _copy(self, target: Place, type_: Type, source: Place, source_type: Type) -> None:
         """Copies a compound value from its place."""
         if c_type(self.names, type_) == c_type(self.names, source_type):
-            self.lines.add(f"{target.value} = {source.value};")
+            self.context.lines.add(f"{target.value} = {source.value};")
         else:
-            self.lines.add(f"{self.helpers.convert(type_, source_type)}({target.address}, {source.address});")
+            self.context.lines.add(f"{self.helpers.convert(type_, source_type)}({target.address}, {source.address});")
 
-    def _choose_into(self, target: Place, type_: Type, expr: If, at: tuple[str, ...] | None) -> None:
-        if self.branchless and self.computable(expr):
-            self.lines.add(f"{target.value} = {self.scalar(expr)};")
+    def _choose_into(self, target: Place, type_: Type, expr: If, at: Location | None) -> None:
+        if self.context.branchless and self.tests.computable(expr):
+            self.context.lines.add(f"{target.value} = {self.scalars.scalar(expr)};")
             return
         kept = [_is_at(arm, at) for arm in (expr.then, expr.otherwise)]
-        condition = self.condition_of(expr)
+        condition = self.scalars.condition_of(expr)
         if all(kept):
-            self.lines.add(f"(void)({condition});")
+            self.context.lines.add(f"(void)({condition});")
             return
         if kept[0]:
             condition = f"!{condition}" if condition.startswith("STEPWISE_CHOOSE(") else f"!({condition})"
-        with self.lines.block(f"if ({condition})", "}" if any(kept) else "} else {"):
+        with self.context.lines.block(f"if ({condition})", "}" if any(kept) else "} else {"):
             self.into(target, type_, expr.otherwise if kept[0] else expr.then, at)
         if not any(kept):
-            self.lines.depth += 1
-            self.into(target, type_, expr.otherwise, at)
-            self.lines.depth -= 1
-            self.lines.add("}")
+            with self.context.lines.indented():
+                self.into(target, type_, expr.otherwise, at)
+            self.context.lines.add("}")
 
     def _literal_into(self, target: Place, type_: Type, elements: tuple[Expr, ...]) -> None:
         struct = c_type(self.names, type_)
         if not elements:
-            self.lines.add(f"{target.value} = ({struct}){{}};")
+            self.context.lines.add(f"{target.value} = ({struct}){{}};")
             return
         vector = Vector.of(type_)
         if is_scalar(vector.element):
-            first = self.scalar(elements[0])
+            first = self.scalars.scalar(elements[0])
             items = str(first) if vector.packed else f"{{ {first} }}"
-            self.lines.add(f"{target.value} = ({struct}){{ .count = 1, .items = {items} }};")
+            self.context.lines.add(f"{target.value} = ({struct}){{ .count = 1, .items = {items} }};")
         else:
-            self.lines.add(f"{target.value} = ({struct}){{}};")
-            self.lines.add(f"{self.helpers.append(type_)}({target.address}, {self.argument(elements[0])});")
+            self.context.lines.add(f"{target.value} = ({struct}){{}};")
+            self.context.lines.add(
+                f"{self.helpers.append(type_)}({target.address}, {self.places.argument(elements[0])});"
+            )
         add = self.helpers.insert(type_) if isinstance(type_, Set) else self.helpers.append(type_)
         for element in elements[1:]:
-            self.lines.add(f"{add}({target.address}, {self.argument(element)});")
+            self.context.lines.add(f"{add}({target.address}, {self.places.argument(element)});")
 
-    def _set_op_into(
-        self, target: Place, type_: Type, op: str, left: Expr, right: Expr, at: tuple[str, ...] | None
-    ) -> None:
+    def _set_op_into(self, target: Place, type_: Type, op: str, left: Expr, right: Expr, at: Location | None) -> None:
         if op == "union" and at is not None and not _in_place(left, at):
             left, right = right, left
         if op == "union" and isinstance(left, SetOf) and not isinstance(right, SetOf):
@@ -166,20 +167,26 @@ class Values:
         if isinstance(right, SetOf) and op != "intersect":
             change = self.helpers.insert(type_) if op == "union" else self.helpers.remove(type_)
             for element in right.elements:
-                self.lines.add(f"{change}({target.address}, {self.argument(element)});")
+                self.context.lines.add(f"{change}({target.address}, {self.places.argument(element)});")
             return
-        self.lines.add(f"{self.helpers.combine(op, type_, right.type)}({target.address}, {self.place(right).address});")
+        self.context.lines.add(
+            f"{self.helpers.combine(op, type_, right.type)}({target.address}, {self.places.place(right).address});"
+        )
 
     def _comprehension_into(self, target: Place, type_: Type, expr: Filter | Image) -> None:
-        filtered = isinstance(expr, Filter)
-        self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
-        add = self.helpers.append(type_) if filtered else self.helpers.insert(type_)
-        with self.loop(expr.variable, expr.domain) as element, self.when(expr.predicate if filtered else None):
-            argument = element.text.removeprefix("*") if filtered else self.argument(expr.value)
-            self.lines.add(f"{add}({target.address}, {argument});")
+        self.context.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
+        if isinstance(expr, Filter):
+            add = self.helpers.append(type_)
+            with self.loops.loop(expr.variable, expr.domain) as element, self.loops.when(expr.predicate):
+                self.context.lines.add(f"{add}({target.address}, {element.text.removeprefix('*')});")
+            return
+        add = self.helpers.insert(type_)
+        with self.loops.loop(expr.variable, expr.domain):
+            argument = self.places.argument(expr.value)
+            self.context.lines.add(f"{add}({target.address}, {argument});")
 
     def _array_into(self, target: Place, type_: Array, name: str, value: Expr) -> None:
-        self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
+        self.context.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
         domain = Range(
             Int(1, UInt(32), value.span),
             Int(type_.size, UInt(32), value.span),
@@ -187,41 +194,44 @@ class Values:
             Set(UInt(32), type_.size),
             value.span,
         )
-        with self.loop(name, domain) as index:
-            self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {self.argument(value)});")
+        with self.loops.loop(name, domain) as index:
+            self.context.lines.add(
+                f"{self.helpers.put(type_)}({target.address}, {index}, {self.places.argument(value)});"
+            )
 
-    def put(self, target: Place, type_: Type, path: tuple, value: Expr, at: tuple[str, ...] | None = None) -> None:
+    def put(self, target: Place, type_: Type, path: Path, value: Expr, at: Location | None = None) -> None:
         """Adds statements that replace the value at a path below `target`."""
         if not path:
             self.into(target, type_, value, at)
             return
         head, rest = path[0], path[1:]
         if isinstance(head, str):
-            self.put(target.member(field(head)), type_.field(head), rest, value, at)
+            self.put(target.member(field(head)), expect(type_, Record).field(head), rest, value, at)
             return
         vector = Vector.of(type_)
         if target.shared and not vector.packed:
-            self.put(target.item(self.position(type_, head)), vector.element, rest, value, at)
+            self.put(target.item(self.places.position(type_, head)), vector.element, rest, value, at)
             return
         if not rest:
-            self.lines.add(f"{self.helpers.put(type_)}({target.address}, {self.scalar(head)}, {self.argument(value)});")
+            put, index = self.helpers.put(type_), self.scalars.scalar(head)
+            self.context.lines.add(f"{put}({target.address}, {index}, {self.places.argument(value)});")
             return
-        index = self.scalar(head)
-        item = Place(self.fresh("item"))
-        self.lines.add(
+        index = self.scalars.scalar(head)
+        item = Place(self.context.fresh("item"))
+        self.context.lines.add(
             f"{c_type(self.names, vector.element)} {item.text} = *{self.helpers.at(type_)}({target.address}, {index});"
         )
-        self.lines.add("")
+        self.context.lines.add("")
         self.put(item, vector.element, rest, value)
-        self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
+        self.context.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
 
 
-def _is_at(expr: Expr, at: tuple[str, ...] | None) -> bool:
+def _is_at(expr: Expr, at: Location | None) -> bool:
     """Whether the target already has the value. It is False for items of an array, whose indices may differ."""
     return at is not None and "*" not in at and location(expr) == at
 
 
-def _in_place(expr: Expr, at: tuple[str, ...]) -> bool:
+def _in_place(expr: Expr, at: Location) -> bool:
     """Whether the target at `at` may be overwritten during the construction of the value."""
     if is_scalar(expr.type) or location(expr) == at or not reads_location(expr, at):
         return True
@@ -247,7 +257,7 @@ def _outgrows(expr: Expr, type_: Type) -> bool:
         case SetOp(op="union", left=left, right=right):
             return _outgrows(left, type_) or _outgrows(right, type_)
         case SetOp(left=left) if isinstance(type_, Set):
-            return left.type.max > type_.max or _outgrows(left, type_)
+            return expect(left.type, Set).max > type_.max or _outgrows(left, type_)
         case Tail(sequence=sequence):
-            return sequence.type.max > type_.max
+            return expect(sequence.type, Sequence).max > expect(type_, Sequence).max
     return False

@@ -1,0 +1,93 @@
+"""Holds what the writers of one step share: the lines so far, the names in use, and what the step's variables are in C.
+
+The writers have no state of their own. Each has the context, and the writers that it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from codegen.c.names import Names, variable
+from codegen.emit.c_text import Place, Text
+from codegen.emit.helpers import Helpers
+from codegen.emit.lines import Lines
+from codegen.ir import Expr, Interval, expect
+from codegen.ir.locations import is_path, location
+
+ItemKey = tuple[str, int]
+"""An item of an array: a key of its index (see index_key), and the array's size."""
+
+
+@dataclass
+class StepContext:
+    names: Names
+    helpers: Helpers
+    taken: set[str]
+    """The C names that this function uses."""
+    branchless: bool = False
+    """Whether conditions become bits if they can."""
+    lines: Lines = field(default_factory=Lines)
+    """The block that is being written."""
+    bound: dict[str, Place | Text] = field(default_factory=dict)
+    """The C text or object of each variable of the step."""
+    ranges: dict[str, Interval] = field(default_factory=dict)
+    """Intervals of bound numbers that hold regardless of the conditions at their uses."""
+    counters: set[str] = field(default_factory=set)
+    """Variables of loops whose ends are constants."""
+    positions: dict[ItemKey, str] = field(default_factory=dict)
+    """Locals with a position."""
+    unconditional: int = 0
+    """The depth of code that also runs if the conditions around it do not hold."""
+    hint: str = ""
+    """The name of the next loop's result."""
+
+    def fresh(self, name: str) -> str:
+        """Returns a name for a local, which no other local has."""
+        plain = candidate = variable(name)
+        number = 2
+        while candidate in self.taken:
+            candidate = f"{plain}_{number}"
+            number += 1
+        self.taken.add(candidate)
+        return candidate
+
+    def result(self, name: str) -> str:
+        """Returns the name of the local for a loop's result."""
+        name, self.hint = self.hint or name, ""
+        return self.fresh(name)
+
+    def bind(self, name: str, what: Place | Text) -> None:
+        """Says what a variable is in C."""
+        self.bound[name] = what
+
+    def object(self, name: str) -> Place:
+        """Returns the C object of a variable, which must not be a scalar."""
+        return expect(self.bound[name], Place)
+
+    def forget_positions(self) -> None:
+        """Forgets locals with positions, whose block has ended."""
+        self.taken -= set(self.positions.values())
+        self.positions.clear()
+
+    def captured(self, render: Callable[[], Text]) -> tuple[Text, list[str]]:
+        """Returns a value and the statements that it needs first, which the caller adds."""
+        outer, self.lines = self.lines, self.lines.nested()
+        try:
+            value = render()
+            return value, self.lines.lines
+        finally:
+            self.lines = outer
+
+    @contextmanager
+    def whatever_holds(self) -> Iterator[None]:
+        """Marks that the code rendered inside also runs if the conditions around it do not hold."""
+        self.unconditional += 1
+        yield
+        self.unconditional -= 1
+
+
+def index_key(index: Expr) -> str:
+    """Returns a key for an index: equal paths have the same key, other expressions have that of their place."""
+    return ".".join(location(index) or ()) if is_path(index) else f"at {index.span}"
