@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen import ir
+from codegen.analysis.step_facts import facts_of
 from codegen.assemble.drain import compile_daemon_steps, with_drain
 from codegen.assemble.protocol import assemble
 from codegen.assemble.steps import StepCompiler, compile_steps, fitted
@@ -57,11 +58,12 @@ def _compile(
     steps = compile_steps(compiler)
     if not errors.found:
         when.check(resolved, steps, errors)
-        steps = fitted(resolved, steps)
+        steps = fitted(resolved, facts_of(steps))
     daemon_steps = compile_daemon_steps(compiler, steps)
     if errors.found:
         return None
-    check_steps(resolved, steps, daemon_steps, errors)
+    known, daemon_known = facts_of(steps), facts_of(daemon_steps)
+    check_steps(resolved, known, daemon_known, errors)
     files = [*resolved.source.files, *module.files.values()]
     sources = tuple(dict.fromkeys(folders.display.name(path) for path in files))
-    return with_drain(assemble(resolved, steps, sources), resolved, daemon_steps)
+    return with_drain(assemble(resolved, known, sources), resolved, daemon_known)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from codegen import ir
-from codegen.ir.walk import leaves
+from codegen.analysis.step_facts import Steps
 from codegen.layout.resolve import Resolved
 from codegen.layout.sections import SectionPlan
 
 
-def found_first(hook: Iterable[tuple[ir.TableLayout, bool, set[str]]]) -> dict[str, int]:
+def found_first(hook: Iterable[tuple[ir.TableLayout, bool, tuple[str, ...]]]) -> dict[str, int]:
     """Returns the indices whose cells xdp or tc looks up before the first section.
 
     The hook ends there if a cell is missing. So until an index is written, it is below the returned number: the
@@ -23,11 +23,11 @@ def found_first(hook: Iterable[tuple[ir.TableLayout, bool, set[str]]]) -> dict[s
     for table, for_all, writes in hook:
         if for_all and table.index not in written:
             found[table.index] = min(table.capacity, found.get(table.index, table.capacity))
-        written |= writes
+        written.update(writes)
     return found
 
 
-def left_out(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan]) -> list[bool]:
+def left_out(resolved: Resolved, steps: Steps, hook: list[SectionPlan]) -> list[bool]:
     """Returns, for each section, whether it may be left out because its index is beyond the table.
 
     If that is known before the first section, the hook ends there instead. The daemon drops a message whose cell
@@ -36,24 +36,18 @@ def left_out(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPl
     return [late and not within for _, late, within in lookups(resolved, steps, hook)]
 
 
-def lookups(
-    resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan]
-) -> Iterator[tuple[SectionPlan, bool, bool]]:
+def lookups(resolved: Resolved, steps: Steps, hook: list[SectionPlan]) -> Iterator[tuple[SectionPlan, bool, bool]]:
     """Yields each section, whether a program looks up its cell right before it, and whether the cell always exists."""
     in_kernel = hook is resolved.xdp or hook is resolved.tc
     sure = found_first(
-        (resolved.tables[plan.table], plan.when is None, _written(steps[plan.step])) for plan in hook if in_kernel
+        (resolved.tables[plan.table], plan.when is None, steps[plan.step].written) for plan in hook if in_kernel
     )
     written: set[str] = set()
     for plan in hook:
         table = resolved.tables[plan.table]
         late = not plan.user and not plan.swept and (table.index in written or plan.daemon or plan.when is not None)
         yield plan, late, _within(resolved, table, plan, written, sure)
-        written |= _written(steps[plan.step])
-
-
-def _written(step: ir.Step) -> set[str]:
-    return {str(assign.path[0]) for leaf in leaves(step.body) for assign in leaf.message}
+        written.update(steps[plan.step].written)
 
 
 def _within(

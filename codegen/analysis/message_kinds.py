@@ -13,6 +13,7 @@ from codegen import ir
 from codegen.analysis.conditions import assume
 from codegen.analysis.facts import Facts
 from codegen.analysis.lookups import left_out
+from codegen.analysis.step_facts import Steps
 from codegen.layout.resolve import Resolved
 from codegen.layout.sections import SectionPlan
 
@@ -43,7 +44,7 @@ def anything(resolved: Resolved) -> Members:
     return {name: frozenset(kind.members) for name, kind in resolved.message.fields if isinstance(kind, ir.Enum)}
 
 
-def arriving(resolved: Resolved, steps: dict[str, ir.Step]) -> dict[str, Facts]:
+def arriving(resolved: Resolved, steps: Steps) -> dict[str, Facts]:
     """Returns, by step name, facts about the messages that the step gets in any of its sections.
 
     The first section of a hook gets any message.
@@ -52,14 +53,14 @@ def arriving(resolved: Resolved, steps: dict[str, ir.Step]) -> dict[str, Facts]:
     for hook in resolved.hooks():
         for turn in turns(resolved, steps, hook, anything(resolved)):
             found[turn.plan.step] = _either(found.get(turn.plan.step, turn.comes), turn.comes)
-    return {name: _facts(steps[name], resolved.message, members) for name, members in found.items()}
+    return {name: _facts(steps[name].step, resolved.message, members) for name, members in found.items()}
 
 
-def turns(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan], members: Members) -> Iterator[Turn]:
+def turns(resolved: Resolved, steps: Steps, hook: list[SectionPlan], members: Members) -> Iterator[Turn]:
     """Yields the sections of a hook in order, for a message that arrives with these members."""
     for plan, absent in zip(hook, left_out(resolved, steps, hook)):
         comes = _narrowed(members, plan.when, inside=True)
-        ends = tuple(_ends(steps[plan.step], resolved.message, comes))
+        ends = tuple(_ends(steps[plan.step].step, resolved.message, comes))
         yield Turn(plan, comes, ends)
         goes = [end.message for end in ends if end.leaf.verdict == "Continue"]
         if plan.contended == "skip" or absent:

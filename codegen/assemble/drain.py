@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from codegen import ir
+from codegen.analysis.step_facts import Steps
 from codegen.assemble.steps import StepCompiler
 from codegen.errors import LayoutInconsistent, StepSignature
-from codegen.ir.walk import leaves
 from codegen.layout.resolve import Resolved, position
 from codegen.layout.sections import SectionPlan
 
-Steps = dict[str, ir.Step]
 
-
-def compile_daemon_steps(compiler: StepCompiler, others: Steps) -> Steps:
+def compile_daemon_steps(compiler: StepCompiler, others: dict[str, ir.Step]) -> dict[str, ir.Step]:
     """Compiles every step of the drain and of recovery once.
 
     A step may work on several tables if their cells have the same fields.
@@ -27,7 +25,7 @@ def compile_daemon_steps(compiler: StepCompiler, others: Steps) -> Steps:
     if resolved.recovery:
         resolved = replace(resolved, tables={**resolved.tables, resolved.recovery.table.name: resolved.recovery.table})
         compiler = replace(compiler, resolved=resolved)
-    steps: Steps = {}
+    steps: dict[str, ir.Step] = {}
     for plan in plans:
         span = position(resolved, plan)
         operator = module.top.get(plan.step)
@@ -75,13 +73,13 @@ def _drain(resolved: Resolved, steps: Steps) -> ir.Drain | None:
         return None
 
     def section(one: SectionPlan) -> ir.Section:
-        step = steps[one.step]
+        facts = steps[one.step]
         return ir.Section(
             one.table,
-            step,
+            facts.step,
             resolved.tables[one.table].index,
             "drop",
-            any(leaf.cell for leaf in leaves(step.body)),
+            facts.changes_cell,
             one.reads,
         )
 
@@ -103,4 +101,4 @@ def _drain(resolved: Resolved, steps: Steps) -> ir.Drain | None:
 
 def _recovery(resolved: Resolved, steps: Steps) -> ir.Recovery | None:
     plan = resolved.recovery
-    return ir.Recovery(plan.key, plan.table.cell, steps[plan.plan.step]) if plan else None
+    return ir.Recovery(plan.key, plan.table.cell, steps[plan.plan.step].step) if plan else None

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from codegen import ir
-from codegen.ir.walk import is_called, leaves
+from codegen.analysis.step_facts import Steps
 from codegen.layout.resolve import Resolved
 from codegen.layout.sections import SectionPlan
 
 
-def section(plan: SectionPlan, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Section:
-    step = steps[plan.step]
+def section(plan: SectionPlan, resolved: Resolved, steps: Steps) -> ir.Section:
+    facts = steps[plan.step]
     index = None if plan.swept else resolved.tables[plan.table].index
-    again = tuple(leaf.name for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again))
+    again = tuple(leaf.name for leaf in facts.called(plan.again))
     return ir.Section(
         plan.table,
-        step,
+        facts.step,
         index,
         plan.contended,
-        any(leaf.cell for leaf in leaves(step.body)),
+        facts.changes_cell,
         plan.reads,
         again,
         plan.when,
     )
 
 
-def assemble(resolved: Resolved, steps: dict[str, ir.Step], sources: tuple[str, ...]) -> ir.Protocol:
+def assemble(resolved: Resolved, steps: Steps, sources: tuple[str, ...]) -> ir.Protocol:
     written = resolved.layout
     budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep", "restore")]
 

@@ -8,6 +8,7 @@ from codegen import ir
 from codegen.analysis.bounds import Bounds
 from codegen.analysis.facts import Facts
 from codegen.analysis.message_kinds import arriving
+from codegen.analysis.step_facts import Steps
 from codegen.errors import Errors, LayoutInconsistent, StepSignature, Stop
 from codegen.ir import Interval
 from codegen.layout.resolve import Resolved, position
@@ -108,11 +109,11 @@ def given(parameters: list[ir.Var], table: ir.TableLayout, user: bool) -> Facts:
     return facts
 
 
-def fitted(resolved: Resolved, steps: dict[str, ir.Step]) -> dict[str, ir.Step]:
+def fitted(resolved: Resolved, steps: Steps) -> dict[str, ir.Step]:
     """Returns the steps without the branches that no message reaches."""
     done = {}
     for name, facts in arriving(resolved, steps).items():
-        step, plan = steps[name], next(plan for plan in resolved.plans() if plan.step == name)
+        step, plan = steps[name].step, next(plan for plan in resolved.plans() if plan.step == name)
         table = resolved.tables[plan.table]
         message = ir.Var(step.message, resolved.message, step.span)
         env = [ir.Var(step.env, resolved.env, step.span)] if step.env else []

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from codegen import ir
+from codegen.analysis.step_facts import StepFacts, Steps
 from codegen.errors import Errors, StepSignature
-from codegen.ir.locations import reads
-from codegen.ir.walk import leaves
 from codegen.layout.resolve import Resolved
 from codegen.layout.sections import SectionPlan
-
-Steps = dict[str, ir.Step]
 
 
 def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
@@ -32,22 +29,23 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
         _check_known(step, set(resolved.layout.drain.entry), "which is not in `drain.entry`, and so in no file", errors)
 
 
-def _check_verdicts(step: ir.Step, verdicts: tuple[str, ...], errors: Errors) -> None:
-    for leaf in leaves(step.body):
+def _check_verdicts(facts: StepFacts, verdicts: tuple[str, ...], errors: Errors) -> None:
+    for leaf in facts.ends:
         if leaf.verdict not in verdicts:
             errors.add(
                 StepSignature(
                     leaf.span,
-                    f"{step.name} says {leaf.verdict} in the drain",
+                    f"{facts.step.name} says {leaf.verdict} in the drain",
                     f"it ends with {' or '.join(verdicts)} there",
                 )
             )
 
 
-def _check_take(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Errors) -> None:
+def _check_take(resolved: Resolved, plan: SectionPlan, facts: StepFacts, errors: Errors) -> None:
+    step = facts.step
     assert resolved.drain is not None
     tail = resolved.tail.field if resolved.tail else ""
-    for leaf in leaves(step.body):
+    for leaf in facts.ends:
         if leaf.cell:
             errors.add(
                 StepSignature(
@@ -65,7 +63,7 @@ def _check_take(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Er
                         "leave it",
                     )
                 )
-    if tail and any(where[:2] == (step.message, tail) for where in reads(step.body)):
+    if tail and tail in facts.message_read:
         errors.add(
             StepSignature(
                 step.span,
@@ -75,9 +73,10 @@ def _check_take(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Er
         )
 
 
-def _check_known(step: ir.Step, known: set[str], why: str, errors: Errors) -> None:
+def _check_known(facts: StepFacts, known: set[str], why: str, errors: Errors) -> None:
     """Checks that a step reads only the message fields that are set at that point."""
-    for where in sorted(reads(step.body)):
+    step = facts.step
+    for where in sorted(facts.reads):
         if where[0] == step.message and (len(where) < 2 or where[1] not in known):
             what = f"msg.{where[1]}" if len(where) > 1 else "the whole message"
             errors.add(StepSignature(step.span, f"{step.name} reads {what}, {why}", "read other fields"))

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from codegen import ir
 from codegen.analysis.message_kinds import Members, Turn, anything, turns
+from codegen.analysis.step_facts import Steps
 from codegen.errors import Errors, StepSignature
 from codegen.layout.resolve import Resolved
 from codegen.layout.sections import SectionPlan
-
-Steps = dict[str, ir.Step]
 
 
 def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:

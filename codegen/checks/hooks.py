@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from codegen import ir
+from codegen.analysis.step_facts import StepFacts, Steps
 from codegen.errors import Errors, LayoutInconsistent, StepSignature
-from codegen.ir.walk import is_called, leaves
 from codegen.layout.resolve import Resolved, position
 from codegen.layout.sections import SectionPlan
 
 
-def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     """Runs the checks of hooks that need compiled steps."""
     check_contended(resolved, steps, errors)
     if not resolved.user:
@@ -17,13 +16,13 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
     check_user(resolved, steps, errors)
 
 
-def check_contended(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+def check_contended(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     """Checks that no section can be dropped as contended after another may have written."""
     for hook in (resolved.xdp, resolved.tc, *(plans for _, plans in resolved.passes())):
         writer: str | None = None
         for plan in hook:
-            ends = list(leaves(steps[plan.step].body))
-            word_load = resolved.tables[plan.table].atomic == "word" and not any(leaf.cell for leaf in ends)
+            facts = steps[plan.step]
+            word_load = resolved.tables[plan.table].atomic == "word" and not facts.changes_cell
             if plan.contended == "drop" and writer and not word_load:
                 errors.add(
                     LayoutInconsistent(
@@ -32,18 +31,18 @@ def check_contended(resolved: Resolved, steps: dict[str, ir.Step], errors: Error
                         "say `contended: skip`, or `never` where nobody else can write the cell then",
                     )
                 )
-            if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
+            if facts.goes_on_changed:
                 writer = writer or plan.step
 
 
-def check_user(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+def check_user(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     in_row = isinstance(resolved.layout.hooks.user, list)
     verdicts: tuple[str, ...] = ("Reply", "Drop")
     instead = "it ends with Reply or Drop"
     if in_row:
         verdicts, instead = ("Continue", *verdicts), "it ends with Continue, Reply or Drop"
     for plan in resolved.user:
-        for leaf in leaves(steps[plan.step].body):
+        for leaf in steps[plan.step].ends:
             if leaf.verdict not in verdicts:
                 errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", instead))
             if plan.reads and leaf.cell:
@@ -57,16 +56,12 @@ def check_user(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) ->
         check_again(resolved, plan, steps[plan.step], errors)
 
 
-def check_again(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Errors) -> None:
+def check_again(resolved: Resolved, plan: SectionPlan, facts: StepFacts, errors: Errors) -> None:
     """Checks that the label in `again` only names Drops that change nothing."""
-    called = [leaf for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again)]
+    called = facts.called(plan.again)
     if plan.again and not called:
         labels = sorted(
-            {
-                leaf.name
-                for leaf in leaves(step.body)
-                if leaf.verdict == "Drop" and not leaf.name.startswith(f"{plan.step}.")
-            }
+            {leaf.name for leaf in facts.ends if leaf.verdict == "Drop" and not leaf.name.startswith(f"{plan.step}.")}
         )
         errors.add(
             LayoutInconsistent(
@@ -89,13 +84,13 @@ def check_again(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Er
             )
 
 
-def check_forwards(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+def check_forwards(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     """Checks that xdp forwards only if there is a user hook.
 
     Otherwise the daemon has no socket, and the client would get an ICMP error: port unreachable.
     """
     for plan in resolved.xdp:
-        for leaf in leaves(steps[plan.step].body):
+        for leaf in steps[plan.step].ends:
             if leaf.verdict == "Forward":
                 errors.add(
                     LayoutInconsistent(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from codegen import ir
 from codegen.analysis.lookups import lookups
+from codegen.analysis.step_facts import Steps
 from codegen.errors import Errors, LayoutInconsistent
-from codegen.ir.walk import leaves
 from codegen.layout.resolve import Resolved, position
 from codegen.layout.sections import SectionPlan
 
 
-def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     """Checks that every value of such an index has a cell.
 
     Otherwise a section could be left out, which only `contended: skip` allows.
@@ -18,7 +18,7 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
     for hook in resolved.hooks():
         writer = ""
         for plan, late, within in lookups(resolved, steps, hook):
-            step, table = steps[plan.step], resolved.tables[plan.table]
+            table = resolved.tables[plan.table]
             sure = late and plan.contended != "skip"
             if not plan.swept and (table.atomic == "owned" or (writer and sure)) and not within:
                 reason = (
@@ -27,7 +27,7 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
                     else f"which is looked up after {writer} may have changed a cell"
                 )
                 errors.add(_beyond(resolved, table, plan, reason))
-            if any(leaf.cell and leaf.verdict == "Continue" for leaf in leaves(step.body)):
+            if steps[plan.step].goes_on_changed:
                 writer = writer or plan.step
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from codegen import ir
+from codegen.analysis.step_facts import Steps
 from codegen.errors import Errors, LayoutInconsistent
-from codegen.ir.walk import leaves
 from codegen.layout.resolve import Resolved, position
 from codegen.layout.sections import SectionPlan
 
 
-def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     """Checks that each section that writes an owned cell is followed by a section that swaps a word.
 
     The swap gives the cell away. It is also a full barrier, so the next owner sees what was written.
@@ -18,7 +17,7 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
     rows = resolved.layout.restore.rows if resolved.layout.restore else None
     for hook in resolved.hooks():
         for at, plan in enumerate(hook):
-            written = [leaf for leaf in leaves(steps[plan.step].body) if leaf.cell]
+            written = steps[plan.step].changing
             if resolved.tables[plan.table].atomic != "owned" or not written or plan.table == rows:
                 continue
             writes = f"{plan.step} writes a cell of {plan.table}, which is `atomic: owned`, and"
@@ -41,9 +40,5 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
                 )
 
 
-def _swaps(resolved: Resolved, steps: dict[str, ir.Step], plan: SectionPlan) -> bool:
-    return (
-        plan.when is None
-        and resolved.tables[plan.table].atomic == "word"
-        and any(leaf.cell for leaf in leaves(steps[plan.step].body))
-    )
+def _swaps(resolved: Resolved, steps: Steps, plan: SectionPlan) -> bool:
+    return plan.when is None and resolved.tables[plan.table].atomic == "word" and steps[plan.step].changes_cell

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from codegen import ir
+from codegen.analysis.step_facts import Steps
 from codegen.checks import drain, forwarded, hooks, index_bounds, ownership, tail
 from codegen.errors import Errors
 from codegen.layout.resolve import Resolved
 
 
-def check_steps(
-    resolved: Resolved, steps: dict[str, ir.Step], daemon_steps: dict[str, ir.Step], errors: Errors
-) -> None:
+def check_steps(resolved: Resolved, steps: Steps, daemon_steps: Steps, errors: Errors) -> None:
     """Checks the steps of the hooks, and those of the drain and of recovery."""
     for check in (hooks.check, ownership.check, index_bounds.check, tail.check, forwarded.check):
         check(resolved, steps, errors)

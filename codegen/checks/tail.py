@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from codegen import ir
+from codegen.analysis.step_facts import StepFacts, Steps
 from codegen.errors import Errors, LayoutInconsistent
-from codegen.ir import Assign, Body, Field, Span, Step, Var
-from codegen.ir.walk import children, leaves
+from codegen.ir import Assign, Field, Span, Step, Var
+from codegen.ir.walk import children
 from codegen.layout.resolve import Resolved
 
 
-def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     """Checks that only user steps use the tail, and that none changes it in the leaf that changes a word.
 
     Programs never see the tail. If a compare-and-swap of a word fails, the step runs again, and the old tail
@@ -22,9 +22,9 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
         return
     tail = resolved.tail.field
     for plan in {plan.step: plan for plan in resolved.plans()}.values():
-        step = steps[plan.step]
+        facts = steps[plan.step]
         if not plan.user:
-            for span in tail_uses(step, tail):
+            for span in tail_uses(facts.step, tail):
                 errors.add(
                     LayoutInconsistent(
                         span,
@@ -33,7 +33,7 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
                     )
                 )
         elif resolved.tables[plan.table].atomic == "word":
-            for span in written_with_cell(step.body, tail):
+            for span in written_with_cell(facts, tail):
                 errors.add(
                     LayoutInconsistent(
                         span,
@@ -66,8 +66,7 @@ def writes(assign: Assign, tail: str) -> bool:
     return assign.path[0] == tail
 
 
-def written_with_cell(body: Body, tail: str) -> Iterator[Span]:
+def written_with_cell(facts: StepFacts, tail: str) -> Iterator[Span]:
     """Yields the changes of the tail in leaves that also change the cell."""
-    for leaf in leaves(body):
-        if leaf.cell:
-            yield from (assign.span for assign in leaf.message if writes(assign, tail))
+    for leaf in facts.changing:
+        yield from (assign.span for assign in leaf.message if writes(assign, tail))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from codegen.analysis.step_facts import step_facts
 from codegen.c.names import Names
 from codegen.ir import Bind, Body, Decide, If, Leaf, Protocol, Section, Span, Step
 from codegen.ir.locations import is_path
@@ -51,7 +52,7 @@ class Counter:
 class Leaves:
     """Numbers the leaves, choices and counters of one protocol.
 
-    `steps` has each of its steps once, with choices marked and binds sunk.
+    `steps` has each of its steps once, with choices marked and binds sunk, and what is known of it then.
     """
 
     def __init__(self, protocol: Protocol, names: Names):
@@ -63,7 +64,7 @@ class Leaves:
             raise ValueError("two leaves of one step have the same name")
         self.ordered = [(names.leaf(step, leaf), step, leaf) for step, leaf in ordered]
         self.branches = [Branch(n, f"{names.counter(step, leaf)}", leaf.span) for n, (step, leaf) in enumerate(ordered)]
-        self.steps = {step.name: self._marked(step) for step in original}
+        self.steps = {step.name: step_facts(self._marked(step)) for step in original}
         self.counters = self._counters()
 
     def _ordered(self, protocol: Protocol, steps: list[Step]) -> list[tuple[Step, Leaf]]:

@@ -174,15 +174,16 @@ def _word(names: Names, cell: Record) -> dict[str, Any]:
 
 def steps_context(protocol: Protocol, names: Names, numbers: Leaves, quoting: bool = False) -> dict[str, Any]:
     helpers = Helpers(names)
-    steps = {step.name: StepWriter(protocol, names, helpers, step, quoting).text() for step in numbers.steps.values()}
+    steps = {name: StepWriter(protocol, names, helpers, facts, quoting).text() for name, facts in numbers.steps.items()}
     apart_from_kernel = (
         {section.step.name for section in protocol.user} if protocol.user_row or protocol.tail else set()
     )
     apart_from_kernel |= {step.name for step in protocol.daemon_steps}
     scanned: list[dict[str, str]] = []
-    for step in numbers.steps.values():
-        if isinstance(step.cell_type, Table) and step.cell_type.name not in [entry["name"] for entry in scanned]:
-            scanned.append(_scanned(protocol, names, step.cell_type))
+    for facts in numbers.steps.values():
+        cell = facts.step.cell_type
+        if isinstance(cell, Table) and cell.name not in [entry["name"] for entry in scanned]:
+            scanned.append(_scanned(protocol, names, cell))
     return {
         "helpers": helpers.text(),
         "steps": [text for name, text in steps.items() if name not in apart_from_kernel],

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from codegen.analysis.lookups import found_first
+from codegen.analysis.step_facts import StepFacts, Steps
 from codegen.c.names import Names, field, variable
-from codegen.emit.steps import element_type, writes_cell, written_fields
+from codegen.emit.steps import element_type
 from codegen.emit.types import c_type, memory_layout, struct_layout
-from codegen.ir import Enum, Field, Pass, Protocol, Record, Section, Step, TableLayout, Var, expect
-from codegen.ir.locations import reads
+from codegen.ir import Enum, Pass, Protocol, Record, Section, TableLayout, expect
 from codegen.ir.measure import width_bits
-from codegen.ir.walk import leaves, walk
 
 HIDDEN_BITS_MAX = 32
 GUARDED = ("spin_lock", "res_spin_lock")
@@ -188,7 +188,7 @@ class Hook:
 class Hooks:
     """Describes the hooks of one protocol. After that, `functions` has the function of each section once."""
 
-    def __init__(self, protocol: Protocol, names: Names, steps: dict[str, Step]):
+    def __init__(self, protocol: Protocol, names: Names, steps: Steps):
         self._protocol = protocol
         self._names = names
         self._steps = steps
@@ -202,7 +202,7 @@ class Hooks:
         late: Lookups = {}
         current: set[Sought] = set()  # Lookups that used the index's current value.
         sure = found_first(
-            (self._tables[section.table], section.when is None, set(written_fields(self._steps[section.step.name])))
+            (self._tables[section.table], section.when is None, self._steps[section.step.name].written)
             for section in sections
         )
         calls = []
@@ -218,10 +218,15 @@ class Hooks:
             last = position == len(sections) - 1
             below = sure.get(_index(section)) if section.index not in written else None
             calls.append(self._call(section, found, found if again else None, _index_text(section), last, below=below))
-            changed = set(written_fields(self._steps[section.step.name]))
-            written |= changed
+            changed = self._steps[section.step.name].written
+            written.update(changed)
             current = {(table, index) for table, index in current if index not in changed}
         return self._made(calls, early, late)
+
+    def fields(self, names: tuple[str, ...], sections: tuple[Section, ...]) -> tuple[str, ...]:
+        """Returns the fields among `names` that the sections of a hook write, in the order of `names`."""
+        written = {name for section in sections for name in self._steps[section.step.name].written}
+        return tuple(name for name in names if name in written)
 
     def sweep(self, one: Pass) -> Hook:
         """Describes one pass. The swept cell is `swept`, with the index `index`; others are looked up when needed."""
@@ -238,7 +243,7 @@ class Hooks:
             key = (section.table, section.index)
             found = late.setdefault(key, self._lookup(section, late))
             calls.append(self._call(section, found, found, _index_text(section), last, sweep=True))
-        written = [bool(written_fields(self._steps[call.function.step_name])) for call in calls]
+        written = [bool(self._steps[call.function.step_name].written) for call in calls]
         restored = any(call.fails and call.contended == "drop" and any(written[:at]) for at, call in enumerate(calls))
         return replace(self._made(calls, {("", None): swept}, late), restored=restored)
 
@@ -249,8 +254,8 @@ class Hooks:
             tuple(early.values()),
             tuple(late.values()),
             any(call.function.environment for call in calls),
-            any(_uses_env(step, "now") for step in steps),
-            any(_uses_env(step, "cpu") for step in steps),
+            any("now" in facts.environment_read for facts in steps),
+            any("cpu" in facts.environment_read for facts in steps),
         )
 
     def _lookup(self, section: Section, *taken: Lookups) -> Lookup:
@@ -279,12 +284,11 @@ class Hooks:
         below: int | None = None,
     ) -> Call:
         """Describes one section of a hook; `below` is a number that the index is known to be less than."""
-        step = self._steps[section.step.name]
+        facts = self._steps[section.step.name]
         # Retry only if others may write the cell too. A sweep need not retry, because it comes round again.
         retries = section.contended != "never" and not sweep
-        retries = retries and self._tables[section.table].atomic == "word" and writes_cell(step.body)
-        function = self._function(section, step, retries)
-        verdicts = {leaf.verdict for leaf in leaves(step.body)}
+        retries = retries and self._tables[section.table].atomic == "word" and facts.changes_cell
+        function = self._function(section, facts, retries)
         word = function.atomic == "word"
         within = lookup is not None and section.contended == "never" and self._is_within(section, below) and not sweep
         return Call(
@@ -294,9 +298,9 @@ class Hooks:
             index=index,
             contended=section.contended,
             retries=retries,
-            ends=verdicts != {"Continue"},
+            ends=facts.verdicts != {"Continue"},
             fails=within or (function.writes if word else function.atomic == "res_spin_lock"),
-            index_of=index if _uses_env(step, "index") else "",
+            index_of=index if "index" in facts.environment_read else "",
             last=last,
             hidden=(),
             after_skip=False,
@@ -328,8 +332,8 @@ class Hooks:
         hidden_before: set[str] = set()
         message = self._protocol.message
         for at, call in enumerate(calls):
-            step = self._steps[call.function.step_name]
-            read = _read(step, step.message)
+            facts = self._steps[call.function.step_name]
+            read = facts.message_read
             known = written | (tested if call.function.atomic in GUARDED else hidden_before if call.retries else set())
             hidden = {name for name in known & read if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
             after_skip = any(before.skips for before in found)
@@ -337,18 +341,18 @@ class Hooks:
             found.append(
                 replace(call, hidden=self._members(message, hidden), after_skip=after_skip, hides_skip=hides_skip)
             )
-            written = (written - hidden) | set(written_fields(step))
+            written = (written - hidden) | set(facts.written)
             hidden_before |= hidden
             tested |= read
         return tuple(found)
 
-    def _function(self, section: Section, step: Step, retried: bool) -> SectionFunction:
-        names, table = self._names, self._tables[section.table]
+    def _function(self, section: Section, facts: StepFacts, retried: bool) -> SectionFunction:
+        names, table, step = self._names, self._tables[section.table], facts.step
         name = names.function(step.name, "on", table.name)
         if name not in self.functions:
             message = self._protocol.message
             taken = {"message", "environment", "element", "before", "outcome"} | {
-                one.local for one in self._saved(step)
+                one.local for one in self._saved(facts)
             }
             self.functions[name] = SectionFunction(
                 name=name,
@@ -360,29 +364,29 @@ class Hooks:
                 cell_function=names.tag(table.cell),
                 element_type=element_type(names, self._protocol, table.name),
                 atomic=table.atomic,
-                writes=any(leaf.cell for leaf in leaves(step.body)),
+                writes=facts.changes_cell,
                 environment=step.env is not None,
                 saved=(),
                 retried=retried,
-                read=self._members(message, _read(step, step.message) | set(written_fields(step))),
-                environment_read=self._members(self._protocol.environment, _read(step, step.env)),
-                written=self._members(message, set(written_fields(step))),
+                read=self._members(message, {*facts.message_read, *facts.written}),
+                environment_read=self._members(self._protocol.environment, facts.environment_read),
+                written=self._members(message, facts.written),
             )
         if retried:
             self.functions[name] = replace(self.functions[name], retried=True)
         if table.atomic == "word" and section.contended != "never":
-            self.functions[name] = replace(self.functions[name], saved=self._saved(step))
+            self.functions[name] = replace(self.functions[name], saved=self._saved(facts))
         return self.functions[name]
 
-    def _saved(self, step: Step) -> tuple[Saved, ...]:
+    def _saved(self, facts: StepFacts) -> tuple[Saved, ...]:
         """Returns the message fields that a lost attempt restores: those written in leaves that also write the cell."""
         message = self._protocol.message
         return tuple(
             Saved(f"const {c_type(self._names, message.field(each))}", field(each), f"message->{field(each)}")
-            for each in written_fields(step, changed_only=True)
+            for each in facts.written_with_cell
         )
 
-    def _members(self, record: Record, used: set[str]) -> tuple[Member, ...]:
+    def _members(self, record: Record, used: Collection[str]) -> tuple[Member, ...]:
         return tuple(
             Member(field(name), c_type(self._names, type_), memory_layout(type_)[0])
             for name, type_ in record.fields
@@ -397,21 +401,3 @@ def _index(section: Section) -> str:
 
 def _index_text(section: Section) -> str:
     return f"message->{field(_index(section))}"
-
-
-def _read(step: Step, root: str | None) -> set[str]:
-    """Returns the fields of the message or of env that a step reads."""
-    return {where[1] for where in reads(step.body) if where[0] == root and len(where) > 1}
-
-
-def _uses_env(step: Step, name: str) -> bool:
-    return step.env is not None and any(
-        isinstance(node, Field) and node.name == name and isinstance(node.base, Var) and node.base.name == step.env
-        for node in walk(step.body)
-    )
-
-
-def hook_fields(names: tuple[str, ...], sections: tuple[Section, ...]) -> tuple[str, ...]:
-    """Returns the fields among `names` that the sections of a hook write, in the order of `names`."""
-    written = {name for section in sections for name in written_fields(section.step)}
-    return tuple(name for name in names if name in written)

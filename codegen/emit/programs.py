@@ -7,7 +7,7 @@ from typing import Any
 from codegen.c.names import Names, field
 from codegen.emit.branch_numbers import Leaves
 from codegen.emit.codecs import tail_macros
-from codegen.emit.hooks import GUARDED, Hooks, hook_fields
+from codegen.emit.hooks import GUARDED, Hooks
 from codegen.emit.identity import layout_id, tells_peers
 from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.restore import restore_context
@@ -15,7 +15,6 @@ from codegen.emit.steps import element_type, is_lined, value_type
 from codegen.emit.types import bytes_alignment, c_type, handover_place, packet_fields
 from codegen.ir import TERMS, Bytes, Protocol, Section, Table, TableLayout, expect
 from codegen.ir.measure import is_scalar, width_bits
-from codegen.ir.walk import leaves
 
 CLOCK_BITS = 32
 """Greatest width of env.now for which it can be cached with its jiffy: see runtime/bpf/stepwise_clock.h."""
@@ -60,10 +59,10 @@ class Programs:
 
     def _named_hooks(self) -> list[dict[str, Any]]:
         protocol = self.protocol
-        stores, blanks = self._stores(hook_fields(protocol.wire, protocol.xdp)), self._blanks()
+        stores, blanks = self._stores(self.hooks.fields(protocol.wire, protocol.xdp)), self._blanks()
         found = [{"name": "xdp", "base": "XDP", "counter": "", "hook": self.xdp, "stores": stores, "blanks": blanks}]
         if self.tc is not None:
-            stores = self._stores(hook_fields(protocol.wire, protocol.tc))
+            stores = self._stores(self.hooks.fields(protocol.wire, protocol.tc))
             found.append(
                 {"name": "tc", "base": "TC", "counter": "TC_", "hook": self.tc, "stores": stores, "blanks": blanks}
             )
@@ -110,7 +109,7 @@ class Programs:
             "forwards": bool(self.protocol.user),
             "promiscuous": self.protocol.promiscuous,
             "handover_stores": self._stores(
-                (*self.protocol.handover, *hook_fields(self.protocol.forwards, self.protocol.xdp))
+                (*self.protocol.handover, *self.hooks.fields(self.protocol.forwards, self.protocol.xdp))
             ),
             "handover": bool(self.protocol.handover),
             "encode_forwarded": self._encode_forwarded(),
@@ -202,7 +201,7 @@ class Programs:
             "again": [
                 self.names.leaf(section.step, leaf)
                 for section in self.protocol.user
-                for leaf in leaves(section.step.body)
+                for leaf in self.numbers.steps[section.step.name].ends
                 if leaf.name in section.again
             ],
             "user_environment": any(section.step.env is not None for section in self.protocol.user),

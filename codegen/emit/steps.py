@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from codegen.analysis.step_facts import StepFacts
 from codegen.c.names import ENVIRONMENT, MESSAGE, Names, field, variable
 from codegen.emit.c_text import Place
 from codegen.emit.helpers import Helpers
@@ -27,15 +28,14 @@ from codegen.ir import (
     Protocol,
     Record,
     Span,
-    Step,
     Table,
     Type,
     Var,
     expect,
 )
-from codegen.ir.locations import Location, is_path, location, overlap, reads, reads_location, target_location
+from codegen.ir.locations import Location, is_path, location, overlap, reads_location, target_location
 from codegen.ir.measure import interval_of
-from codegen.ir.walk import leaves, uses, walk
+from codegen.ir.walk import walk
 
 _VERDICTS = {
     "Continue": "stepwise_continue",
@@ -48,11 +48,12 @@ _VERDICTS = {
 class StepWriter:
     """Renders one step, and collects the helpers that it needs in `helpers`. For `quoting` see generate()."""
 
-    def __init__(self, protocol: Protocol, names: Names, helpers: Helpers, step: Step, quoting: bool = False):
+    def __init__(self, protocol: Protocol, names: Names, helpers: Helpers, facts: StepFacts, quoting: bool = False):
         self.protocol = protocol
         self.quoting = quoting
         self.names = names
-        self.step = step
+        self.facts = facts
+        self.step = step = facts.step
         self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT})
         shared = not self._is_word()
         in_kernel = step.name not in {
@@ -85,9 +86,9 @@ class StepWriter:
         if self.scans:
             cell = f"const {value_type(self.names, self.protocol, self.step.cell_type.name)} *{self.cell}"
         else:
-            const = "" if writes_cell(self.step.body) else "const "
+            const = "" if self.facts.changes_cell else "const "
             cell = f"{const}{c_type(self.names, self.step.cell_type)} *{self.cell}"
-        const = "" if written_fields(self.step) else "const "
+        const = "" if self.facts.written else "const "
         found = [cell, f"{const}{c_type(self.names, self.protocol.message)} *{MESSAGE}"]
         if self.step.env is not None:
             found.append(f"const {c_type(self.names, self.protocol.environment)} *{ENVIRONMENT}")
@@ -111,14 +112,13 @@ class StepWriter:
         return found + ([(ENVIRONMENT, self.step.env)] if self.step.env is not None else [])
 
     def _used(self, parameter: str) -> bool:
-        if parameter == self.step.env:
-            return any(where[0] == parameter and where[1:] != (TERMS,) for where in reads(self.step.body))
-        return bool(uses(self.step.body, parameter))
+        constants = {(TERMS,)} if parameter == self.step.env else set()
+        return any(where[0] == parameter and where[1:] not in constants for where in self.facts.reads)
 
     def _assigned(self, parameter: str) -> bool:
         if parameter == self.step.cell:
-            return writes_cell(self.step.body)
-        return parameter == self.step.message and bool(written_fields(self.step))
+            return self.facts.changes_cell
+        return parameter == self.step.message and bool(self.facts.written)
 
     # --- Bodies -------------------------------------------------------------------------------------
 
@@ -329,17 +329,3 @@ def is_lined(protocol: Protocol, table: str) -> bool:
 def value_type(names: Names, protocol: Protocol, table: str) -> str:
     """Returns the C type of a value in a table's map."""
     return "struct stepwise_lined_word" if is_lined(protocol, table) else element_type(names, protocol, table)
-
-
-def writes_cell(body: Body) -> bool:
-    return any(leaf.cell for leaf in leaves(body))
-
-
-def written_fields(step: Step, changed_only: bool = False) -> tuple[str, ...]:
-    """Returns the message fields that a step's leaves write; with `changed_only`, only leaves that write the cell."""
-    found: dict[str, None] = {}
-    for leaf in leaves(step.body):
-        if leaf.cell or not changed_only:
-            for assign in leaf.message:
-                found.setdefault(str(assign.path[0]))
-    return tuple(found)

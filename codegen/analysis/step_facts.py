@@ -1,0 +1,79 @@
+"""Says of each step what it reads, what it writes and how it ends.
+
+It is found once, and passes that ask it do not look at the step's body again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from codegen import ir
+from codegen.ir.locations import Location, reads
+from codegen.ir.walk import is_called, leaves
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    step: ir.Step
+    ends: tuple[ir.Leaf, ...]
+    """All leaves, in order."""
+    changing: tuple[ir.Leaf, ...]
+    """The leaves that change the cell."""
+    verdicts: frozenset[str]
+    reads: frozenset[Location]
+    """Every location that the step reads, below its parameters and the names that it binds."""
+    message_read: frozenset[str]
+    """The message's fields that it reads."""
+    environment_read: frozenset[str]
+    """The fields of env that it reads."""
+    written: tuple[str, ...]
+    """The message's fields that it writes, in the order of the leaves."""
+    written_with_cell: tuple[str, ...]
+    """The message's fields that it writes in leaves that also change the cell."""
+
+    @property
+    def changes_cell(self) -> bool:
+        return bool(self.changing)
+
+    @property
+    def goes_on_changed(self) -> bool:
+        """Whether a leaf changes the cell and lets the hook go on."""
+        return any(leaf.verdict == "Continue" for leaf in self.changing)
+
+    def called(self, label: str) -> tuple[ir.Leaf, ...]:
+        """Returns the leaves that have a label; none if the label is empty."""
+        return tuple(leaf for leaf in self.ends if label and is_called(self.step, leaf, label))
+
+
+Steps = dict[str, StepFacts]
+"""The steps of a protocol, by their names."""
+
+
+def step_facts(step: ir.Step) -> StepFacts:
+    ends = tuple(leaves(step.body))
+    changing = tuple(leaf for leaf in ends if leaf.cell)
+    read = frozenset(reads(step.body))
+    return StepFacts(
+        step=step,
+        ends=ends,
+        changing=changing,
+        verdicts=frozenset(leaf.verdict for leaf in ends),
+        reads=read,
+        message_read=_fields_below(step.message, read),
+        environment_read=frozenset() if step.env is None else _fields_below(step.env, read),
+        written=_written(ends),
+        written_with_cell=_written(changing),
+    )
+
+
+def facts_of(steps: dict[str, ir.Step]) -> Steps:
+    return {name: step_facts(step) for name, step in steps.items()}
+
+
+def _fields_below(root: str, read: Iterable[Location]) -> frozenset[str]:
+    return frozenset(where[1] for where in read if where[0] == root and len(where) > 1)
+
+
+def _written(ends: tuple[ir.Leaf, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(assign.path[0]) for leaf in ends for assign in leaf.message))
