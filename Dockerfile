@@ -1,4 +1,4 @@
-# The images of `just docker all` and of compose.yaml. docs/docker.md says how to make them where no image can be pulled.
+# The images of `just docker all` and of compose.yaml. If no image can be pulled, see docs/how-to/containers.md.
 #
 #   toolchain   what ./bootstrap installs
 #   artefacts   the repository, generated and built; the checks run in it

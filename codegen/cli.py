@@ -115,7 +115,7 @@ def _files(spec: Path, override: Source | dict[str, Any] | None) -> dict[str, st
 def _older_override(spec: Path) -> dict[str, Any]:
     older = older_of(spec) if (spec / "layout.yaml").is_file() else None
     if older is None:
-        raise UserError(f"{spec}/layout.yaml has nothing for older kernels: it has no `older` (docs/kernels.md)")
+        raise UserError(f"{spec}/layout.yaml has nothing for older kernels: it has no `older` (docs/how-to/kernels.md)")
     return override_of(older)
 
 

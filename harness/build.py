@@ -1,7 +1,7 @@
 """`python -m harness.build [PROTOCOL...]`: compiles programs and daemons in the form that this kernel can load.
 
-generated/ has the form for newer kernels. For an older kernel, the form that the layout has for it (docs/kernels.md) is
-generated into build/<protocol>/older/. Then build/<protocol>/ is compiled from that.
+generated/ has the form for newer kernels. For an older kernel, the form that the layout has for it is generated into
+build/<protocol>/older/ (docs/how-to/kernels.md). Then build/<protocol>/ is compiled from that.
 """
 
 from __future__ import annotations

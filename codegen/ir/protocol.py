@@ -26,7 +26,7 @@ class Section:
     index: str | None
     """The message's field that selects the cell; None for the table that a sweep goes over."""
     contended: str
-    """`drop`, `skip` or `never`; see docs/layout.md."""
+    """`drop`, `skip` or `never`; see docs/reference/layout.md."""
     writes: bool
     """Whether any leaf changes the cell. A section without writes is a plain load."""
     reads: str = ""

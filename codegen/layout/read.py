@@ -21,7 +21,11 @@ def read_layout(
     if not folders.layout.is_file():
         here = Span(folders.display.name(folders.layout), 1, 1)
         errors.add(
-            FileMissing(here, f"{folders.spec.name} has no layout.yaml", "every protocol has one: see docs/layout.md")
+            FileMissing(
+                here,
+                f"{folders.spec.name} has no layout.yaml",
+                "every protocol has one: see docs/reference/layout.md",
+            )
         )
         return None
     found = schema.read(folders.layout, list(folders.others), override, folders.display, errors)

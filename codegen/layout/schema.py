@@ -341,7 +341,7 @@ OneSection = Annotated[
 
 
 class DrainModel(Strict):
-    """Records that the daemon copies from the tables to files; see docs/layout.md.
+    """Records that the daemon copies from the tables to files; see docs/reference/layout.md.
 
     each: the table whose indices are the lanes.
 

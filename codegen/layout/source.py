@@ -277,7 +277,7 @@ def invalid(detail: Any, source: Source) -> LayoutInvalid:
         case "missing":
             return LayoutInvalid(span, f"{'the layout' if not path else dotted} has no {last}", "add it")
         case "extra_forbidden":
-            return LayoutInvalid(span, f"{dotted} is no key of a layout", "see docs/layout.md")
+            return LayoutInvalid(span, f"{dotted} is no key of a layout", "see docs/reference/layout.md")
         case "string_type":
             return LayoutInvalid(span, named(path, detail), A_NAME)
         case "string_pattern_mismatch":

@@ -379,7 +379,7 @@ class Typer:
                 sequence = self.sequence(arguments[0], scope)
                 kind = ir.Sequence(element_type(sequence.type), size_max(sequence.type) + 1)
                 return ir.Append(sequence, self.check(arguments[1], kind.element, scope), kind, span)
-        raise stop(NotCompilable, span, f"{term.operation} cannot be compiled", "see docs/language.md")
+        raise stop(NotCompilable, span, f"{term.operation} cannot be compiled", "see docs/reference/language.md")
 
     def variable(self, term: Term, scope: Scope) -> ir.Expr:
         value = scope[term.name]

@@ -249,7 +249,9 @@ class Inliner:
     def standard(self, reference: Reference, operands: list[Term], node: Apply, scope: Scope) -> Term:
         operation = OPERATIONS.get(reference.name)
         if operation is None:
-            raise Stop(NotCompilable(node.span, f"{reference.name} cannot be compiled", "see docs/language.md"))
+            raise Stop(
+                NotCompilable(node.span, f"{reference.name} cannot be compiled", "see docs/reference/language.md")
+            )
         return Term(operation, tuple(operands), None, scope.operator, node.span)
 
     def expand(self, closure: Closure, operator: Operator, arguments: list[Meaning], node: Apply, scope: Scope) -> Term:

@@ -1,6 +1,6 @@
 """Defines the compilable subset of TLA+ as one explicit table, and checks that a step stays within it.
 
-docs/language.md shows this table; a test compares the two and compiles every example.
+docs/reference/language.md shows this table; a test compares the two and compiles every example.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Construct:
     """Its names in SANY."""
     form: str
     example: str
-    """An expression over the cell of docs/language.md."""
+    """An expression over the cell of docs/reference/language.md."""
     into: str = ""
     """The cell's field that the example may be assigned to; empty for a condition."""
     remark: str = ""
@@ -255,7 +255,7 @@ class Subset:
             case Apply():
                 binders = [self.binder(binder, node) for binder in node.binders]
                 return all([self.reference(node.operator, node.span), *binders, self.all(node.operands)])
-        return self.refuse(node.span, f"{node.what} in an expression", "see docs/language.md")
+        return self.refuse(node.span, f"{node.what} in an expression", "see docs/reference/language.md")
 
     def binder(self, binder: Binder, node: Apply) -> bool:
         if binder.tuple:
@@ -281,12 +281,13 @@ class Subset:
         return True
 
     def unsupported(self, reference: Reference, span: Span) -> bool:
-        found, instead = REFUSED.get(reference.name, (reference.name.lstrip("$"), "see the table in docs/language.md"))
+        unknown = (reference.name.lstrip("$"), "see the table in docs/reference/language.md")
+        found, instead = REFUSED.get(reference.name, unknown)
         return self.refuse(span, f"{found} cannot be compiled", instead)
 
 
 def compilable_table() -> str:
-    """Returns COMPILABLE as the table of docs/language.md."""
+    """Returns COMPILABLE as the table of docs/reference/language.md."""
     rows = ["| TLA+ | for example | remark |", "| --- | --- | --- |"]
     for construct in COMPILABLE:
         cells = (code(construct.form), code(construct.example), construct.remark.replace("|", "\\|"))
@@ -295,7 +296,7 @@ def compilable_table() -> str:
 
 
 def refused_table() -> str:
-    """Returns REFUSED as the table of docs/language.md, with one row for entries with the same text."""
+    """Returns REFUSED as the table of docs/reference/language.md, with one row for entries with the same text."""
     rows = ["| refused | instead |", "| --- | --- |"]
     for found, instead in dict.fromkeys(REFUSED.values()):
         rows.append(f"| {tabled(found)} | {tabled(instead)} |")

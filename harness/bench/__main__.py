@@ -1,4 +1,7 @@
-"""`just bench [PROTOCOL]`: measures the generated programs; see docs/bench.md. Compare figures of one run only."""
+"""`just bench [PROTOCOL]`: measures the generated programs; see docs/how-to/measure.md.
+
+Compare figures of one run only.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from harness.protocols import protocols as all_protocols
 from harness.tlc import EXIT_VERDICTS, ROOT, TlcError
 
 RECORD = "models.json"
-DESCRIBED_IN = "docs/models.md"
+DESCRIBED_IN = "docs/reference/models.md"
 SIZES = ("small", "large")
 VERDICTS = tuple(EXIT_VERDICTS.values())
 NAMED_VERDICTS = ("invariant", "property")

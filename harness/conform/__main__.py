@@ -97,7 +97,7 @@ def show_pairs(protocol: str, small: list[Result], pairs_min: int = PAIRS_MIN) -
                 f"{result.name}: {pairs:,} pairs are too few, {pairs_min:,} are wanted: vary more in "
                 f"spec/{protocol}/conform.yaml, "
                 "or give it the pairs_min that its domain comes to, if that is all there is "
-                "(docs/conform.md)"
+                "(docs/reference/conform.md)"
             )
     return problems
 
@@ -120,7 +120,7 @@ def conform(
     if not (spec / "conform.yaml").exists():
         print(
             f"error: spec/{protocol}/conform.yaml is not there: it declares the domain of the comparison, see "
-            "docs/conform.md",
+            "docs/reference/conform.md",
             file=sys.stderr,
         )
         return False

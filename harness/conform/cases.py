@@ -1,4 +1,7 @@
-"""Defines families of cases, and the cases that TLC makes of them: see docs/conform.md for how one is written."""
+"""Defines families of cases, and the cases that TLC makes of them.
+
+docs/reference/conform.md says how one is written.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The domain: the cells, messages and environments on which a protocol's hooks are compared.
 
-`spec/<protocol>/conform.yaml` declares it: see docs/conform.md.
+`spec/<protocol>/conform.yaml` declares it: see docs/reference/conform.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from harness.forms import merged
 CASES_MAX = 200_000
 STRICT = ("small", "shipped")  # builds that must have every place and value of the file
 PAIRS_MIN = 10_000
-DESCRIBED_IN = "docs/conform.md"
+DESCRIBED_IN = "docs/reference/conform.md"
 HOOKS = ("xdp", "tc", "user", "restore", *drained.HOOKS)
 
 

@@ -156,7 +156,7 @@ def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[b
     """Classifies a packet that came by lo, as in test runs: `foreign`, `malformed`, `malformed.checksum` or `ours`.
 
     Only the frame is checked, not the message's fields. tail_size: bytes that must follow a payload of payload_size.
-    This is docs/layout.md in Python, independent of runtime/bpf/stepwise_frame.h.
+    This is docs/reference/wire.md in Python, independent of runtime/bpf/stepwise_frame.h.
     """
     if len(packet) < ETHERNET_SIZE or packet[0] & 1:
         return "foreign"

@@ -1,7 +1,7 @@
 """Cells and messages as bytes, from the layout's types alone.
 
-This follows docs/layout.md and is independent of the emitter, so that a cell that the emitted C packs differently shows
-as a mismatch.
+This follows docs/reference/layout.md and is independent of the emitter, so that a cell that the emitted C packs
+differently shows as a mismatch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """just docker all|build|base|compose|clean: runs the checks, and the servers of compose.yaml, in containers.
 
-docs/docker.md has the details.
+docs/how-to/containers.md has the details.
 
 all: build the images, and run model checking, conformance, veristat and a benchmark in them; results go to
 build/docker/results.

@@ -1,4 +1,7 @@
-"""`just fill PROTOCOL`: fills a protocol's tables with millions of keys, and reads each again; see docs/live.md."""
+"""`just fill PROTOCOL`: fills a protocol's tables with millions of keys, and reads each again.
+
+docs/reference/live.md describes the files that it needs.
+"""
 
 from __future__ import annotations
 

@@ -205,7 +205,8 @@ def has_fill(protocol: str) -> bool:
 def plugin_of(protocol: str) -> ModuleType:
     if not has_fill(protocol):
         raise LiveError(
-            f"{protocol} cannot be filled: spec/{protocol}/fill.py and fill.h would say with what (docs/live.md)"
+            f"{protocol} cannot be filled: spec/{protocol}/fill.py and fill.h would say with what"
+            " (docs/reference/live.md)"
         )
     return importlib.import_module(f"spec.{protocol}.fill")
 

@@ -86,7 +86,8 @@ def stages_of(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
                 stages.append(Stage(protocol, name))
     if not stages:
         raise LiveError(
-            f"{', '.join(plan.protocols)} cannot be fuzzed: there is none of {', '.join(plan.kinds)} (docs/live.md)"
+            f"{', '.join(plan.protocols)} cannot be fuzzed: there is none of {', '.join(plan.kinds)}"
+            " (docs/reference/live.md)"
         )
     return stages
 

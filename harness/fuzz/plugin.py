@@ -98,7 +98,7 @@ def workload(protocol: str) -> Workload:
     if not path.exists():
         return Workload()
     try:
-        return Workload(**documents.read(path, _File, "docs/live.md").model_dump(exclude_none=True))
+        return Workload(**documents.read(path, _File, "docs/reference/live.md").model_dump(exclude_none=True))
     except SpecErrors as error:
         raise LiveError(str(error)) from None
 

@@ -98,6 +98,6 @@ def save_load(load: Load, regressions: Path = REGRESSIONS) -> Path:
 def read(path: Path, model: type[Saved]) -> Saved:
     """Read an Example or a Load. Raises LiveError if the file is not one."""
     try:
-        return documents.read(path, model, "docs/live.md")
+        return documents.read(path, model, "docs/reference/live.md")
     except SpecErrors as error:
         raise LiveError(str(error)) from None

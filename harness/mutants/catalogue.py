@@ -125,7 +125,7 @@ class _File(documents.Strict):
 def load(path: Path) -> list[Mutant]:
     """The mutants of one file."""
     try:
-        return documents.read(path, _File, "docs/live.md").mutants
+        return documents.read(path, _File, "docs/reference/live.md").mutants
     except SpecErrors as error:
         raise CatalogueError(str(error)) from None
 
@@ -176,7 +176,7 @@ def require_domains(named: list[str]) -> None:
         if not (SPEC / protocol / "conform.yaml").exists():
             raise CatalogueError(
                 f"{protocol} has no spec/{protocol}/conform.yaml, so conformance could catch no mutant of it: "
-                "docs/conform.md says how to write it"
+                "docs/reference/conform.md says how to write it"
             )
 
 

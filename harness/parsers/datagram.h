@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A plain reader of frames, written from the RFCs (768, 791, 1071, 8200) and docs/layout.md. It
- * shares nothing with runtime/bpf. It reads byte by byte, and compares every length before it reads
- * that far.
+ * A plain reader of frames, written from the RFCs (768, 791, 1071, 8200) and
+ * docs/reference/wire.md. It shares nothing with runtime/bpf. It reads byte by byte, and compares
+ * every length before it reads that far.
  */
 #ifndef STEPWISE_PARSERS_DATAGRAM_H
 #define STEPWISE_PARSERS_DATAGRAM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Classifies frames by docs/layout.md with the plain reader: the oracle of target.c. */
+/* Classifies frames by docs/reference/wire.md with the plain reader: the oracle of target.c. */
 #ifndef PARSERS_EXPECTED_H
 #define PARSERS_EXPECTED_H
 

@@ -2,8 +2,8 @@
 
     python -m harness.transactions HISTORY...
 
-If a history is not, the verdict names the anomaly and shows the transactions. docs/transactions.md describes the format
-of a history, and what is concluded from it.
+If a history is not, the verdict names the anomaly and shows the transactions. docs/reference/transactions.md describes
+the format of a history, and docs/explanation/transactions.md what is concluded from it.
 """
 
 from __future__ import annotations

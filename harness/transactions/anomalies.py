@@ -7,7 +7,10 @@ from enum import StrEnum
 
 
 class Anomaly(StrEnum):
-    """Adya's phenomena, and faults that no order of transactions can explain. docs/transactions.md has examples."""
+    """Adya's phenomena, and faults that no order of transactions can explain.
+
+    docs/reference/transactions.md has examples.
+    """
 
     VERSION_TWICE = "two writes with one version"
     THIN_AIR = "thin air"

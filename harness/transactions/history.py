@@ -1,4 +1,4 @@
-"""Reads histories of transactions into columns. docs/transactions.md describes the format completely."""
+"""Reads histories of transactions into columns. docs/reference/transactions.md describes the format completely."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Facts about the sender of a message for the daemon's steps: env.peer, env.token and env.validated
- * (docs/layout.md). All three depend on a key that is drawn for new tables. It stays beside them
- * like their seed, so that tokens outlive a daemon.
+ * (docs/reference/layout.md). All three depend on a key that is drawn for new tables. It stays
+ * beside them like their seed, so that tokens outlive a daemon.
  */
 #ifndef STEPWISE_PEERS_H
 #define STEPWISE_PEERS_H

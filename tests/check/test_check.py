@@ -132,7 +132,7 @@ def test_an_expectation_that_is_wrong(
     entry = {"module": "Lock", "size": "small", "verdict": "holds"} | change
     (tmp_path / "models.json").write_text(json.dumps({"small": entry}))
     monkeypatch.setattr(models, "folder_of", lambda protocol: tmp_path)
-    with pytest.raises(TlcError, match=f"models.json: small {complaint}.*; see docs/models.md"):
+    with pytest.raises(TlcError, match=f"models.json: small {complaint}.*; see docs/reference/models.md"):
         models.models_of("lock")
 
 

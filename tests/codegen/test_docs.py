@@ -27,7 +27,9 @@ def test_the_error_of_the_worked_example(tmp_path: Path) -> None:
         load(steps.parent)
     said = str(refused.value)
     shown = re.search(
-        r"^    (spec/limiter/\S+ error: .*)$", (REPOSITORY / "docs" / "protocol.md").read_text(), re.MULTILINE
+        r"^    (spec/limiter/\S+ error: .*)$",
+        (REPOSITORY / "docs/tutorial/first-protocol.md").read_text(),
+        re.MULTILINE,
     )
     assert shown is not None and said.endswith(shown[1])
     assert said.count("error:") == 1
@@ -45,7 +47,9 @@ def test_the_error_of_what_is_not_forwarded(tmp_path: Path) -> None:
     with pytest.raises(SpecErrors) as refused:
         load(steps.parent)
     shown = re.search(
-        r"^spec/kv/KvSteps.tla:\d+:\d+: (error: .*)$", (REPOSITORY / "docs" / "layout.md").read_text(), re.MULTILINE
+        r"^spec/kv/KvSteps.tla:\d+:\d+: (error: .*)$",
+        (REPOSITORY / "docs/reference/layout.md").read_text(),
+        re.MULTILINE,
     )
     assert shown is not None and str(refused.value).endswith(shown[1])  # whichever line that is by now
     assert str(refused.value).count("error:") == 1

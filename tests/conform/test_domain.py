@@ -171,13 +171,13 @@ def test_what_a_family_may_not_say(family, complaint):
         (
             "families: [{name: a, hook: xdp}]\nfamilys: []\n",
             ":2:1: error: familys is no key; known here: use, small, shipped, variants, values, families, samples, "
-            "variant_samples, pairs_min; see docs/conform.md",
+            "variant_samples, pairs_min; see docs/reference/conform.md",
         ),
         (
             "families: [{name: a, hook: xdp, varies: {}}]\n",
             ":1:33: error: families.0.varies is no key; known here: name, hook, only, sample, given",
         ),
-        ("families:\n  - {name: a}\n", ":2:5: error: families.0 has no hook; add it: see docs/conform.md"),
+        ("families:\n  - {name: a}\n", ":2:5: error: families.0 has no hook; add it: see docs/reference/conform.md"),
         (
             "families:\n  - {name: a, hook: xpd}\n",
             ':2:15: error: families.0.hook is "xpd"; it must be xdp, tc, user, restore, takes, written, synced, '

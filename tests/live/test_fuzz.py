@@ -161,7 +161,7 @@ def test_mistakes_of_the_command_line_are_sentences(capsys, arguments, complaint
         (
             "fuzz: {actor: 2}\n",
             "spec/limiter/workload.yaml:1:8: error: fuzz.actor is no key; known here: actors, variants; see "
-            "docs/live.md",
+            "docs/reference/live.md",
         ),
         ("fuzz:\n  actors: none\n", ':2:3: error: fuzz.actors is "none"; it must be a whole number'),
         ("demo: {phases: [{title: a}]}\n", "error: demo.phases.0 has no seconds; add it"),

@@ -1,4 +1,4 @@
-"""Checks docs/language.md: its tables are those of the code, and every example compiles."""
+"""Checks docs/reference/language.md: its tables are those of the code, and every example compiles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from codegen.ir.walk import leaves
 from codegen.tla import inline, subset
 from tests.codegen.front import kit
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "language.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs/reference/language.md"
 
 
 def section(name: str) -> str:

@@ -131,7 +131,7 @@ def test_lines_and_columns(tmp_path):
     with pytest.raises(SpecErrors) as raised:
         read(path)
     lines = str(raised.value).splitlines()
-    assert "layout.yaml:5:5: error: tables.cell.colour is no key of a layout; see docs/layout.md" in lines
+    assert "layout.yaml:5:5: error: tables.cell.colour is no key of a layout; see docs/reference/layout.md" in lines
     assert "layout.yaml:3:3: error: tables.cell has no capacity; add it" in lines
     assert "layout.yaml:1:1: error: the layout has no message; add it" in lines
 

@@ -104,7 +104,7 @@ def constants_of(folder: Path, constants: dict[str, Any]) -> None:
 
 
 def all_steps(folder: Path) -> ir.Protocol:
-    """The steps of the other tests and the examples of docs/language.md, as one protocol."""
+    """The steps of the other tests and the examples of docs/reference/language.md, as one protocol."""
     bodies = {f"{name}(cell, msg)": body for name, (body, _) in test_lower.CASES.items()}
     bodies |= {f"{name}(cell, msg, env)": body for name, (body, _) in test_bounds.ACCEPTED.items()}
     bodies |= {f"{name}(cell, msg, env)": body for name, body in test_bounds.COMPILES.items()}
