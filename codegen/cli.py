@@ -4,6 +4,7 @@
     python -m codegen generate --spec DIR --out DIR [--override FILE.yaml | --older]
     python -m codegen fresh
     python -m codegen schema
+    python -m codegen --version
 
 Exit codes:
 
@@ -19,6 +20,7 @@ import argparse
 import difflib
 import os
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SPEC = REPOSITORY / "spec"
 GENERATED = REPOSITORY / "generated"
 SCHEMA = SPEC / "layout.schema.json"
+PROJECT = REPOSITORY / "pyproject.toml"
+"""Has the version, which no generated file contains. So a release changes none of them."""
 
 
 class UserError(Exception):
@@ -61,6 +65,7 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m codegen", description="Compile protocols from TLA+ and a layout.")
+    parser.add_argument("--version", action="version", version=f"Stepwise {version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     make = commands.add_parser("generate", help="write generated/<protocol>/, or any folder")
@@ -79,6 +84,11 @@ def _parser() -> argparse.ArgumentParser:
     schema = commands.add_parser("schema", help="write spec/layout.schema.json")
     schema.set_defaults(run=_schema)
     return parser
+
+
+def version() -> str:
+    """Returns the version of Stepwise, such as `0.1.0`."""
+    return str(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"])
 
 
 # --- Protocols and their files -------------------------------------------------------------------------

@@ -25,6 +25,11 @@
 #define EXIT_CORRUPT 3
 #define EXIT_PRIVILEGE 4 /* insufficient privilege, as in init scripts of the LSB */
 
+/* The Makefile takes it from pyproject.toml. Linters compile without the Makefile. */
+#ifndef STEPWISE_VERSION
+#define STEPWISE_VERSION "unknown"
+#endif
+
 static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 
 struct arguments {
@@ -38,10 +43,12 @@ struct arguments {
 	enum log_level level;
 	bool purge;
 	bool help;
+	bool version;
 };
 
 enum option_code {
-	OPTION_GENERIC = 256,
+	OPTION_VERSION = 255,
+	OPTION_GENERIC,
 	OPTION_CLSACT,
 	OPTION_SEED,
 	OPTION_FIRST,
@@ -81,6 +88,7 @@ static const struct option long_options[] = {
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, OPTION_VERSION },
 	{},
 };
 
@@ -177,6 +185,7 @@ static void print_help(FILE *stream)
 		"                  for the daemon (%u)\n"
 		"  -v, --verbose   also say what libbpf has to say\n"
 		"  -q, --quiet     only errors\n"
+		"  --version       the version of Stepwise that this was built from\n"
 		"\n"
 		"STEPWISE_BPFFS names the BPF file system (/sys/fs/bpf), STEPWISE_RUN the directory for\n"
 		"run state (/run/stepwise). One network namespace is served; another one needs both of its own.\n"
@@ -301,6 +310,9 @@ static bool parse_option(int code, struct arguments *arguments)
 	case 'h':
 		arguments->help = true;
 		return true;
+	case OPTION_VERSION:
+		arguments->version = true;
+		return true;
 	default:
 		return parse_segments_option(code, arguments);
 	}
@@ -404,7 +416,7 @@ static bool parse_arguments(int count, char **values, struct arguments *argument
 		if (code >= OPTION_GENERIC)
 			options_given |= 1u << (code - OPTION_GENERIC);
 	}
-	if (arguments->help)
+	if (arguments->help || arguments->version)
 		return true;
 	if (optind == count) {
 		print_help(stderr);
@@ -482,6 +494,10 @@ int main(int count, char **values)
 		return EXIT_USAGE;
 	if (arguments.help) {
 		print_help(stdout);
+		return 0;
+	}
+	if (arguments.version) {
+		printf("%s %s\n", program, STEPWISE_VERSION);
 		return 0;
 	}
 	log_open(program, arguments.level);

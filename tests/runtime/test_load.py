@@ -9,13 +9,14 @@ import random
 import struct
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 from pyroute2 import IPRoute
 
 from harness.rig import Rig, bpf
-from tests.runtime.conftest import ADD, ADDED, EXIT_PRIVILEGE, Build, Client, Echo
+from tests.runtime.conftest import ADD, ADDED, EXIT_PRIVILEGE, ROOT, Build, Client, Echo
 
 SYS_BPF = 321
 BPF_PROG_QUERY = 16
@@ -412,6 +413,11 @@ def test_load_killed_at_any_moment(echo: Echo, client: Client, killed: str, then
 def test_usage(echo: Echo, arguments: tuple[str, ...], words: str) -> None:
     done = echo.run(*arguments)
     assert done.returncode == 2 and words in done.stderr
+
+
+def test_version(echo: Echo) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert echo.succeed("--version").stdout == f"echod {project['version']}\n"
 
 
 def test_help(echo: Echo) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,15 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     assert cli.main(["generate"]) == 0
     assert cli.main(["schema"]) == 0
     return tmp_path
+
+
+def test_version_is_that_of_the_project_and_in_no_generated_file(capsys: pytest.CaptureFixture[str]) -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"Stepwise {version}\n"
+    generated = [path for path in (ROOT / "generated").rglob("*") if path.is_file()]
+    assert generated and not [path for path in generated if version in path.read_text()]
 
 
 def test_what_has_not_changed_is_not_written(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
