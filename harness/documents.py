@@ -30,6 +30,11 @@ def name_of(path: Path) -> str:
 
 def read(path: Path, model: type[Document], described_in: str) -> Document:
     """Reads a document into its model. Raises SpecErrors with all faults. described_in: where to read more."""
+    return read_placed(path, model, described_in)[0]
+
+
+def read_placed(path: Path, model: type[Document], described_in: str) -> tuple[Document, Source]:
+    """Reads a document as `read` does. Also returns the place of every key, for errors that the model cannot find."""
     errors = Errors()
     here = Span(name_of(path), 1, 1)
     source: Source | None = None
@@ -46,7 +51,7 @@ def read(path: Path, model: type[Document], described_in: str) -> Document:
     errors.raise_if_any()
     assert source is not None, "what is no source is an error"
     try:
-        return model.model_validate(source.values)
+        return model.model_validate(source.values), source
     except pydantic.ValidationError as error:
         for detail in error.errors():
             errors.add(_worded(detail, source, model, described_in))
