@@ -12,7 +12,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 620  # "near 500" is the aim
-TEXT_SUFFIXES = {".py", ".c", ".h", ".go", ".j2", ".tla", ".cfg", ".yaml", ".json", ".toml", ".md", ".sh", ""}
+TEXT_SUFFIXES = {".py", ".c", ".h", ".go", ".j2", ".tla", ".yaml", ".json", ".toml", ".md", ".sh", ""}
 CODE_SUFFIXES = {".py", ".c", ".h", ".go", ".j2"}
 NO_PROTOCOL_HERE = ("templates", "codegen", "runtime")
 PROTOCOL_WORDS = re.compile(r"\b(locks?|acquire|granted|rejected|exclusive|sharers?)\b", re.IGNORECASE)

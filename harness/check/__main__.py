@@ -2,7 +2,7 @@
 
 Model-checks the specifications. Without arguments it checks the small models of all protocols. It prints one line a
 model. It prints an unexpected counterexample as a sequence of messages and saves it as a diagram under build/check/. It
-exits with 1 if a result differs from the models.json beside the model.
+exits with 1 if a result differs from the models.yaml beside the specification.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from harness import command, tlc
 from harness.check import models
+from harness.check.document import DESCRIBED_IN, FILE
 from harness.check.findings import findings, subject_of
 from harness.check.models import Model
 from harness.check.run import Report, run, violated_by
@@ -30,7 +31,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="check", description="Model-check the specifications.")
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `session`, or `all` (default)")
     parser.add_argument("which", nargs="?", default="small", help="small (default), large, all, or a model's name")
-    parser.add_argument("--record", action="store_true", help="write state counts and times into models.json")
+    parser.add_argument("--record", action="store_true", help="write state counts and times into models.yaml")
     parser.add_argument(
         "--trace", action="store_true", help="print the counterexamples of models that must fail as well"
     )
@@ -41,7 +42,7 @@ def _chosen(protocol: str, which: str) -> list[Model]:
     known = models.protocols()
     if protocol in models.without_models():
         raise TlcError(
-            f"{protocol} has no models: there is no .cfg in spec/{protocol}; {models.DESCRIBED_IN} says how to add one"
+            f"{protocol} has no models: there is no spec/{protocol}/{FILE}; {DESCRIBED_IN} says how to write one"
         )
     if protocol != "all" and protocol not in known:
         raise TlcError(f"there are no models of {protocol!r}; known are: {', '.join(known)}, all")
@@ -114,7 +115,7 @@ def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
 def _explain(report: Report, always: bool) -> None:
     if not report.surprises and not always:
         return
-    text = "; ".join(report.surprises) or report.model.shows
+    text = "; ".join(report.surprises) or report.model.about
     if not text and not report.steps:
         return
     name = f"{report.model.protocol}/{report.model.name}"
@@ -147,7 +148,7 @@ def main() -> int:
     failing = sum(report.model.must_fail for report in reports)
     if arguments.protocol == "all":
         for name in models.without_models():
-            print(f"{name} has no models (no .cfg in spec/{name}): nothing is known of it")
+            print(f"{name} has no models (no spec/{name}/{FILE}): nothing is known of it")
     print(
         f"{counted(len(reports), 'model')} ({failing} that must fail), {counted(states, 'distinct state')}, "
         f"{run.seconds:.0f} s: " + (counted(len(surprised), "SURPRISE") if surprised else "all as expected")

@@ -19,7 +19,7 @@ def subject_of(protocol: str, which: str) -> str:
 
 
 def findings(protocol: str, reports: list[Report], tlc_version: str) -> dict[str, Any]:
-    """Returns the results of one protocol's models, in the order of its models.json, and each property's sentence."""
+    """Returns the results of one protocol's models, in the order of its models.yaml, and each property's sentence."""
     order = [model.name for model in models.models_of(protocol)]
     own = [report for report in reports if report.model.protocol == protocol]
     own.sort(key=lambda report: order.index(report.model.name))
@@ -46,7 +46,7 @@ def _model(report: Report) -> dict[str, Any]:
         "verdict": outcome.verdict,
         "violated": violated_by(model, outcome),
         "surprises": report.surprises,
-        "shows": model.shows,
+        "shows": model.about,
         "states": outcome.states,
         "distinct": outcome.distinct,
         "depth": outcome.depth or len(outcome.trace),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import tlc
+from harness.check import config
 from harness.check.diagram import as_html
 from harness.check.models import Model, properties_of, sentences
 from harness.check.trace import Step, steps_of
@@ -21,7 +22,7 @@ The limit counts states, because recorded times depend on the machine that recor
 
 @dataclass
 class Report:
-    """The result of a run. `surprises` lists the differences from models.json."""
+    """The result of a run. `surprises` lists the differences from models.yaml."""
 
     model: Model
     outcome: Outcome
@@ -44,22 +45,23 @@ def _surprises(model: Model, outcome: Outcome, recording: bool) -> list[str]:
     if outcome.verdict != model.verdict:
         if model.must_fail and outcome.verdict == "holds":
             must = " ".join(filter(None, (model.verdict, model.violates)))
-            found.append(f"passes, but must fail ({must})" + (f": {model.shows}" if model.shows else ""))
+            found.append(f"passes, but must fail ({must})" + (f": {model.about}" if model.about else ""))
         else:
             found.append(f"expected {model.verdict!r}, found {outcome.verdict!r} {violated or ''}".rstrip())
     elif violated != model.violates:
         found.append(f"violates {violated or 'a property without a name'}, not {model.violates} as it must")
     elif not recording and model.distinct is not None and outcome.distinct != model.distinct:
         found.append(
-            f"{outcome.distinct:,} distinct states, {model.distinct:,} are recorded in models.json: "
+            f"{outcome.distinct:,} distinct states, {model.distinct:,} are recorded in models.yaml: "
             "if the change is meant, run the check again with --record"
         )
     return found
 
 
 def run(model: Model, *, recording: bool = False, progress: Callable[[str], None] | None = None) -> Report:
-    """Checks one model. Raises TlcError if TLC cannot."""
+    """Checks one model, and leaves its .cfg below build/check/. Raises TlcError if TLC cannot."""
     quick = model.size == "small" and (model.distinct or 0) < QUICK_STATES_MAX
+    config.write(model)
     try:
         outcome = tlc.check(model.module, model.config, model.search_path, quick=quick, progress=progress)
     except TlcError as error:
@@ -77,5 +79,5 @@ def _save_diagram(model: Model, outcome: Outcome, steps: list[Step]) -> Path:
     title = f"{model.protocol}/{model.name} violates {violated}"
     path = ROOT / "build" / "check" / f"{model.protocol}-{model.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(as_html(title, " ".join(filter(None, [model.shows, meaning])), steps))
+    path.write_text(as_html(title, " ".join(filter(None, [model.about, meaning])), steps))
     return path

@@ -17,8 +17,8 @@
 
 A file under generated/ is changed in conformance's small build, after the generator has run: a fault in the emitted C.
 A file under program/ stands for the one under spec/, but only the program gets the change, and not the model: a fault
-as if other steps had been compiled. A model is run with its .cfg as the edits leave it. The machinery's mutants are run
-with the protocol on which conformance sees most, whichever protocols were chosen.
+as if other steps had been compiled. A model is run with its entry of models.yaml as the edits leave it. The machinery's
+mutants are run with the protocol on which conformance sees most, whichever protocols were chosen.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import yaml
 
 from codegen.errors import SpecErrors
 from harness import documents
+from harness.check.document import FILE as MODELS
 from harness.conform import drained
 from harness.conform.domain import DomainText, load_text
 from harness.conform.places import DomainError
@@ -64,6 +65,11 @@ class Edit(documents.Strict):
     def is_generated(self) -> bool:
         """Whether it changes the generator's output, and not its input."""
         return self.file.startswith("generated/")
+
+    @property
+    def is_of_models(self) -> bool:
+        """Whether it changes which models there are, and not the steps that they check."""
+        return Path(self.file).name == MODELS
 
 
 class CaughtBy(documents.Strict):

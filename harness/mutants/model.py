@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 
 from harness import tlc
+from harness.check import config
 from harness.check.models import models_of
 from harness.check.run import violated_by
 
 
 def main(protocol: str, name: str) -> int:
-    """Print the model's present result, whatever models.json expects of it."""
+    """Print the model's present result, whatever models.yaml expects of it."""
     model = next(each for each in models_of(protocol) if each.name == name)
+    config.write(model)
     outcome = tlc.check(model.module, model.config, model.search_path, quick=model.seconds < 5)
     print(f"{outcome.verdict} {violated_by(model, outcome) or '-'} {outcome.distinct}")
     return 0

@@ -47,7 +47,7 @@ class Scratch:
             self._lock.close()
 
     def prepare(self, mutant: Mutant, with_fault: bool = True, whole: bool = True) -> None:
-        """Make the copy fresh, and apply the mutant's edits; without its fault, only edits of model configurations.
+        """Make the copy fresh, and apply the mutant's edits; without its fault, only edits of models.yaml.
 
         whole: whether the copy includes the checker. If it does not, it has only the files that the mutant changes, and
         is used with the repository's own checker.
@@ -62,7 +62,7 @@ class Scratch:
         if mutant.asks_conformance:
             self._forget_builds(mutant.protocol)
         for edit in mutant.edits:
-            if not edit.is_generated and (with_fault or edit.file.endswith(".cfg")):
+            if not edit.is_generated and (with_fault or edit.is_of_models):
                 self._apply(edit.file, edit.old, edit.new)
         generated = [
             [Path(edit.file).name, edit.old, edit.new] for edit in mutant.edits if edit.is_generated and with_fault

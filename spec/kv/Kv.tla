@@ -69,7 +69,7 @@ Init ==
   /\ versions = [key \in Keys |-> LastVersion(key)]
 
 (***************************************************************************)
-(* What each client may ask for.  (A definition that a .cfg puts in place  *)
+(* What each client may ask for.  (A definition that a model puts in place *)
 (* of a constant TLC evaluates at each use, one made of constants once.)   *)
 (***************************************************************************)
 

@@ -1,5 +1,5 @@
 ---------------------------------- MODULE MCKv ----------------------------------
-(* Bounds of the store's models: what a .cfg cannot say. *)
+(* Bounds of the store's models: what models.yaml cannot say. *)
 EXTENDS Kv, TLC
 
 (***************************************************************************)

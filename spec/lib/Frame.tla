@@ -66,7 +66,7 @@ VARIABLES
 
 Packet(peer, message) == [peer |-> peer, message |-> message]
 
-\* Packets of strangers: a .cfg puts others in the place of these.
+\* Packets of strangers: a model puts others in the place of these.
 StrangersToDaemon == {}
 StrangersToTc == {}
 

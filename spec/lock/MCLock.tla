@@ -1,5 +1,5 @@
 --------------------------------- MODULE MCLock ---------------------------------
-(* Bounds of the lock's models: what a .cfg cannot say. *)
+(* Bounds of the lock's models: what models.yaml cannot say. *)
 EXTENDS Lock, TLC
 
 OneCell(lock) == 0

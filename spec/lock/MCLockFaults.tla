@@ -1,6 +1,6 @@
 ------------------------------ MODULE MCLockFaults ------------------------------
 (***************************************************************************)
-(* Rules that are wrong, each put in place of the right one by the .cfg    *)
+(* Rules that are wrong, each put in place of the right one by the model   *)
 (* that must fail because of it.  Most are what published designs do; some *)
 (* are what a draft of this one did.                                       *)
 (***************************************************************************)

@@ -1,5 +1,5 @@
 --------------------------------- MODULE MCLog ---------------------------------
-(* Bounds of the log's models: what a .cfg cannot say. *)
+(* Bounds of the log's models: what models.yaml cannot say. *)
 EXTENDS Log, TLC
 
 \* Of client 0, and of every other one.

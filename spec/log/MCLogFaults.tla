@@ -1,6 +1,6 @@
 ------------------------------- MODULE MCLogFaults -------------------------------
 (***************************************************************************)
-(* Rules that are wrong, each put in place of the right one by the .cfg    *)
+(* Rules that are wrong, each put in place of the right one by the model   *)
 (* that must fail because of it.  Many are what the published circular log *)
 (* does (DINT: one header a processor, nothing that a reader could tell,   *)
 (* nothing that it could hold back); some are what comes to mind first.    *)

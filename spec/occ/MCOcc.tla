@@ -1,5 +1,5 @@
 ---------------------------------- MODULE MCOcc ----------------------------------
-(* Bounds of the models of transactions: what a .cfg cannot say. *)
+(* Bounds of the models of transactions: what models.yaml cannot say. *)
 EXTENDS Occ, TLC
 
 (***************************************************************************)

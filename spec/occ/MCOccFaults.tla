@@ -1,6 +1,6 @@
 ------------------------------- MODULE MCOccFaults -------------------------------
 (***************************************************************************)
-(* Rules that are wrong, each put in place of the right one by the .cfg    *)
+(* Rules that are wrong, each put in place of the right one by the model   *)
 (* that must fail because of it: what published transaction servers do,    *)
 (* and what comes to mind first.                                           *)
 (***************************************************************************)

@@ -60,7 +60,7 @@ NumberOf(name) == name % 10
 ValueOf(name, place) == 10 * name + place
 WhoseIs(value) == IF value < 100 THEN 0 ELSE value \div 10
 
-\* (A definition that a .cfg puts in place of a constant TLC evaluates at each use, one made of constants once.)
+\* (A definition that a model puts in place of a constant TLC evaluates at each use, one made of constants once.)
 All == [client \in Clients |-> Programs[client]]
 
 ProgramOf(client) == All[client][clients[client].number]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from harness.check import models
 from harness.check.models import Model
 from harness.check.run import Report, run
 from harness.check.trace import as_text
-from harness.tlc import ROOT, TlcError
+from harness.tlc import ROOT
 
 ALL = [model for protocol in models.protocols() for model in models.models_of(protocol)]
 
@@ -61,8 +60,8 @@ def test_every_model_says_what_it_is_for(model: Model) -> None:
     assert model.module.is_file()
     assert model.distinct or model.size == "large", "not recorded: run `python -m harness.check --record`"
     assert models.properties_of(model)
+    assert model.about
     if model.must_fail:
-        assert model.shows
         assert model.violates in models.properties_of(model)
 
 
@@ -76,10 +75,10 @@ def test_every_property_has_a_sentence(protocol: str) -> None:
 
 def test_a_model_that_must_fail_and_passes_is_a_surprise(tmp_path: Path) -> None:
     failing = _model("lock", "fail_anyone")
-    passing = replace(failing, config=tmp_path / "harmless.cfg")
-    text = failing.config.read_text()
-    passing.config.write_text(re.sub(r".*AuthenticateAnyone\n", "", text).replace("Asks2\n", "Asks1\n"))
-    report = run(passing)
+    harmless = {"Authenticate <- AuthenticateAnyone": [], "MaxAsks <- Asks2": ["MaxAsks <- Asks1"]}
+    constants = [each for statement in failing.settings.constants for each in harmless.get(statement, [statement])]
+    settings = failing.settings.model_copy(update={"constants": constants})
+    report = run(replace(failing, settings=settings, config=tmp_path / "harmless.cfg"))
     assert len(report.surprises) == 1
     assert report.surprises[0].startswith("passes, but must fail")
 
@@ -92,55 +91,7 @@ def test_a_failure_for_another_reason_is_a_surprise(forged: Report) -> None:
 def test_another_state_count_is_a_surprise(forged: Report) -> None:
     report = run(replace(forged.model, distinct=forged.outcome.distinct + 1))
     assert len(report.surprises) == 1
-    assert "are recorded in models.json" in report.surprises[0]
-
-
-def test_a_configuration_that_nobody_recorded_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "small.cfg").write_text("SPECIFICATION Spec\n")
-    (tmp_path / "Lock.tla").touch()
-    (tmp_path / "LockSteps.tla").touch()
-    monkeypatch.setattr(models, "folder_of", lambda protocol: tmp_path)
-    with pytest.raises(TlcError, match=r"small.cfg is not in .*models.json: add what is expected of it") as refused:
-        models.models_of("lock")
-    entry = next(line for line in str(refused.value).splitlines() if line.startswith("  {"))
-    (tmp_path / "models.json").write_text(entry)
-    (model,) = models.models_of("lock")
-    assert (model.name, model.module.name, model.verdict, model.distinct) == ("small", "Lock.tla", "holds", None)
-    (tmp_path / "more.cfg").write_text("SPECIFICATION Spec\n")
-    with pytest.raises(TlcError, match=r'\n  "more": {"module": "Lock", .*},\n'):
-        models.models_of("lock")
-
-
-@pytest.mark.parametrize(
-    "change, complaint",
-    [
-        ({"verdict": "hold"}, "verdict is 'hold', which is none of holds, "),
-        ({"size": "tiny"}, "size is 'tiny', which is none of small, large"),
-        ({"module": "Absent"}, r"module is 'Absent', but there is no \S+/Absent.tla"),
-        ({"module": 3}, "module is 3, which is no text"),
-        ({"distinct": "many"}, "distinct is 'many', which is no number"),
-        ({"states": 5}, "has no use for states; known are distinct, module"),
-        ({"verdict": "invariant"}, "lacks violates: which invariant must be violated"),
-        ({"violates": "Safe"}, "has violates, for which its verdict must be invariant or property, not holds"),
-    ],
-)
-def test_an_expectation_that_is_wrong(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: dict, complaint: str
-) -> None:
-    (tmp_path / "small.cfg").touch()
-    (tmp_path / "Lock.tla").touch()
-    entry = {"module": "Lock", "size": "small", "verdict": "holds"} | change
-    (tmp_path / "models.json").write_text(json.dumps({"small": entry}))
-    monkeypatch.setattr(models, "folder_of", lambda protocol: tmp_path)
-    with pytest.raises(TlcError, match=f"models.json: small {complaint}.*; see docs/reference/models.md"):
-        models.models_of("lock")
-
-
-def test_a_file_of_expectations_that_is_no_mapping(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "models.json").write_text("[]")
-    monkeypatch.setattr(models, "folder_of", lambda protocol: tmp_path)
-    with pytest.raises(TlcError, match="must be a mapping"):
-        models.models_of("lock")
+    assert "are recorded in models.yaml" in report.surprises[0]
 
 
 def test_a_protocol_without_models_is_named(
@@ -150,7 +101,10 @@ def test_a_protocol_without_models_is_named(
     assert models.without_models() == ["counter"]
     monkeypatch.setattr(sys, "argv", ["check", "counter"])
     assert command.main() == 1
-    assert "counter has no models: there is no .cfg in spec/counter" in capsys.readouterr().err
+    assert (
+        "counter has no models: there is no spec/counter/models.yaml; docs/reference/models.md says how"
+        in capsys.readouterr().err
+    )
     monkeypatch.setattr(command, "_check_all", lambda chosen, recording: [])
     monkeypatch.setattr(sys, "argv", ["check"])
     assert command.main() == 0
@@ -158,17 +112,10 @@ def test_a_protocol_without_models_is_named(
 
 
 def test_a_model_without_a_word_on_it_is_explained(forged: Report, capsys: pytest.CaptureFixture[str]) -> None:
-    command._explain(replace(forged, model=replace(forged.model, shows="")), always=True)
+    command._explain(replace(forged, model=replace(forged.model, about="")), always=True)
     assert capsys.readouterr().out.startswith("\nlock/fail_anyone: violates NobodyActsForAnother\n")
-    command._explain(Report(replace(forged.model, shows=""), forged.outcome), always=True)
+    command._explain(Report(replace(forged.model, about=""), forged.outcome), always=True)
     assert capsys.readouterr().out == ""
-
-
-def test_an_expectation_without_its_configuration_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "models.json").write_text('{"small": {}}')
-    monkeypatch.setattr(models, "folder_of", lambda protocol: tmp_path)
-    with pytest.raises(TlcError, match=r"models.json expects .*small.cfg, which does not exist"):
-        models.models_of("lock")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_check_leaves_its_models_and_properties(monkeypatch, results):
     assert models.properties["Limited"].sentence == "No more is allowed than the bucket gained."
     failing, _ = models.models["fail_unwrapped"]
     assert (failing.violated, failing.depth, failing.seconds, len(failing.steps)) == ("Limited", 17, 4.2, 1)
-    assert failing.shows == next(model.shows for model in models_of("limiter") if model.name == "fail_unwrapped")
+    assert failing.shows == next(model.about for model in models_of("limiter") if model.name == "fail_unwrapped")
 
 
 def test_what_was_picked_out_is_kept_beside_the_rest(monkeypatch, results):

@@ -1,7 +1,7 @@
 -------------------------------- MODULE MCSession --------------------------------
 (***************************************************************************)
 (* Bounds of the session's models, and rules that are wrong, each put in   *)
-(* place of the right one by the .cfg that must fail because of it.        *)
+(* place of the right one by the model that must fail because of it.       *)
 (***************************************************************************)
 EXTENDS Session
 
