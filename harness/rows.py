@@ -1,10 +1,15 @@
-"""Writes files of rows, as a daemon's `restore` reads them: see runtime/abi/stepwise_rows.h."""
+"""Writes files of rows, as a daemon's `restore` reads them: see runtime/abi/stepwise_rows.h.
+
+The checksum is that of a library, and not of runtime/base/crc32c.c, so that a mistake in the daemon's shows.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from crc32c import crc32c
 
 HEAD = struct.Struct("<8sIIIIQ")
 FIELD = struct.Struct("<32sIIII")
@@ -34,13 +39,3 @@ def encode(columns: Sequence[Column], rows: Iterable[Mapping[str, int | bytes]])
         offset += column.size
     content = HEAD.pack(MAGIC, VERSION, len(columns), offset, 0, len(encoded)) + b"".join(fields) + b"".join(encoded)
     return content + crc32c(content).to_bytes(4, "little")
-
-
-def crc32c(content: bytes) -> int:
-    """Computes Castagnoli's checksum, bit by bit."""
-    remainder = 0xFFFFFFFF
-    for byte in content:
-        remainder ^= byte
-        for _ in range(8):
-            remainder = remainder >> 1 ^ (0x82F63B78 if remainder & 1 else 0)
-    return remainder ^ 0xFFFFFFFF

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 
 from tests.runtime.segments.folder import BAD, HEADER, LANES, STRIDE, Folder, Library, compile_library
 
@@ -77,6 +78,7 @@ def test_the_known_check_value_and_both_ways(library: Library) -> None:
         split = generator.randrange(size + 1)
         whole = c.crc32c_by_table(0, data, size)
         assert c.crc32c_by_instruction(0, data, size) == whole
+        assert crc32c(data) == whole
         assert c.crc32c_by_table(c.crc32c_by_table(0, data[:split], split), data[split:], size - split) == whole
         assert (
             c.crc32c_by_instruction(c.crc32c_by_instruction(0, data[:split], split), data[split:], size - split)
