@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 
 from codegen.layout.versions import version
-from harness import command
+from harness import command, results
 from harness.command import counted
 from harness.protocols import REPOSITORY, SPEC, UnknownProtocol, bpf_object, chosen
 
@@ -184,6 +184,28 @@ def table(judged: list[Judged]) -> str:
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
+def keep(run: results.Run, judged: list[Judged]) -> None:
+    """Keep each protocol's figures for `just report`. Raises ResultsError."""
+    # The machines of `just kernels` import this module, and pydantic takes them seconds.
+    from harness.results.models import Verified, Veristat  # noqa: PLC0415
+
+    for protocol in dict.fromkeys(each.protocol for each in judged):
+        programs = [
+            Verified(
+                program=each.measured.program,
+                verdict=each.measured.verdict,
+                insns=each.measured.insns,
+                states=each.measured.states,
+                stack=each.measured.stack,
+                budget=each.budget,
+                faults=list(each.faults),
+            )
+            for each in judged
+            if each.protocol == protocol
+        ]
+        run.keep("veristat", protocol, Veristat(protocol=protocol, programs=programs).model_dump())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="just veristat", description="Verify every program and hold it against its budget."
@@ -192,9 +214,11 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     command.need(command.PROGRAMS, "have the kernel verify programs")
+    run = results.begin()
     try:
         judged = [each for protocol in chosen(arguments.protocols) for each in check(protocol)]
-    except (VeristatError, UnknownProtocol) as error:
+        keep(run, judged)
+    except (VeristatError, UnknownProtocol, results.ResultsError) as error:
         print(f"veristat: error: {error}", file=sys.stderr)
         return 2
     print(json.dumps([asdict(each) for each in judged], indent=2) if arguments.json else table(judged))

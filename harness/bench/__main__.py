@@ -16,7 +16,8 @@ from harness.bench.build import BenchError, Build, build, has_benchmark
 from harness.bench.contest import Settings
 from harness.bench.report import Report
 from harness.protocols import BUILD, UnknownProtocol, chosen
-from harness.report import formats, plot
+from harness.report import plot
+from harness.results import models
 from harness.rig import RigError
 from harness.rig.bpf import BpfError
 
@@ -95,7 +96,7 @@ def rare_path_of(report: Report, built: Build, settings: Settings) -> None:
     report.judge(built.plugin.RARE_PATH_TARGETS, rows)
     report.curves.append(curve)
     path = BUILD / "bench" / f"{built.protocol}-rare-path.svg"
-    plot.save(formats.Curve.model_validate(curve.plain()), path)
+    plot.save(models.Curve.model_validate(curve.plain()), path)
     print(f"plot: {os.path.relpath(path)}", file=sys.stderr)
 
 

@@ -24,6 +24,7 @@ from harness import results as kept
 from harness.docker import base, compose, engine, images, steps
 from harness.docker.engine import Engine, EngineError
 from harness.protocols import BUILD
+from harness.results.models import Containers, ContainerStep
 
 WORK = BUILD / "docker"
 
@@ -69,14 +70,16 @@ def check_all(using: Engine, smoke: bool, results: Path) -> int:
     done = [steps.Done(f"build {image}", 0, seconds) for image, seconds in building.items()]
     done += [steps.run(using, step, allowed, smoke, results, run.commit) for step in steps.STEPS]
     sizes = {image: using.image_bytes(image) for image in building}
+    found = Containers(
+        smoke=smoke,
+        engine=using.version,
+        image_bytes=sizes,
+        capabilities={name: list(names) for name, names in allowed.capabilities.items()},
+        steps=[ContainerStep(name=each.step, status=each.status, seconds=round(each.seconds, 1)) for each in done],
+    ).model_dump()
+    run.keep("docker", "all", found)
+    # The containers' own results are in another folder, and a report on that folder shows this one too.
     os.environ["STEPWISE_RESULTS"] = str(results)
-    found = {
-        "smoke": smoke,
-        "engine": using.version,
-        "image_bytes": sizes,
-        "capabilities": allowed.capabilities,
-        "steps": [{"name": each.step, "status": each.status, "seconds": round(each.seconds, 1)} for each in done],
-    }
     run.keep("docker", "all", found)
     print(f"\n{steps.table(done, sizes)}\n{run.seconds:.0f} s in all; results and logs are in {results}")
     return steps.first_failure(done)

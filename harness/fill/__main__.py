@@ -12,11 +12,12 @@ from pathlib import Path
 import yaml
 
 from codegen.errors import SpecErrors
-from harness import command
+from harness import command, results
 from harness.bench.build import BenchError
-from harness.fill.run import fill
+from harness.fill.run import Report, fill
 from harness.fuzz.plugin import LiveError
 from harness.protocols import UnknownProtocol, chosen
+from harness.results.models import Fill, FillPass
 from harness.rig import RigError
 from harness.rig.bpf import BpfError
 
@@ -39,14 +40,49 @@ def progress(text: str) -> None:
         print(f"\r{text:<60}", end="" if text else "\r", file=sys.stderr, flush=True)
 
 
+def found(protocol: str, report: Report) -> Fill:
+    """The results for `just report`."""
+    passes = [
+        FillPass(
+            title=each.title,
+            seconds=round(each.seconds, 1),
+            requests=each.requests,
+            complaints=each.complaints,
+            again=each.again,
+            rare_share=each.rare_share,
+        )
+        for each in report.passes
+    ]
+    return Fill(
+        protocol=protocol,
+        keys=report.keys,
+        table_bytes=report.table_bytes,
+        load_seconds=round(report.load_s, 1),
+        reload_seconds=round(report.reload_s, 1),
+        kills=report.kills,
+        passes=passes,
+    )
+
+
 def main() -> int:
     arguments = parse()
     command.need(command.NAMESPACES, "make network namespaces and load programs into the kernel")
+    run = results.begin()
     try:
         chosen([arguments.protocol])
         override = yaml.safe_load(arguments.override.read_text(encoding="utf-8")) if arguments.override else None
         report = fill(arguments.protocol, arguments.keys, override, progress, said=lambda done: print(done, flush=True))
-    except (BenchError, LiveError, SpecErrors, UnknownProtocol, RigError, BpfError, OSError) as error:
+        run.keep("fill", arguments.protocol, found(arguments.protocol, report).model_dump())
+    except (
+        BenchError,
+        LiveError,
+        SpecErrors,
+        UnknownProtocol,
+        RigError,
+        BpfError,
+        results.ResultsError,
+        OSError,
+    ) as error:
         print(f"fill: error: {error}", file=sys.stderr)
         return 2
     print(f"{arguments.protocol}: {report.summary}")

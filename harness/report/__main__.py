@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 from harness import command, documents, results
+from harness.check import models
 from harness.command import counted
-from harness.protocols import BUILD
+from harness.protocols import BUILD, protocols
 from harness.report.collect import Everything, load, together
 from harness.report.compare import as_text, compare
 from harness.report.formats import ReportError
@@ -39,12 +40,13 @@ def _found(named: Path | None) -> Everything:
             f"there is no folder of results {named}: name the one that STEPWISE_RESULTS named when the commands ran"
         )
     folder = named or results.folder()
-    return together(load(folder) if folder.is_dir() else [])
+    # Old results may be of protocols that no longer exist.
+    return together(load(folder) if folder.is_dir() else [], {*protocols(), *models.protocols()})
 
 
 def _line(verdict: Verdict) -> str:
     said = "; ".join(filter(None, [verdict.text, *verdict.marks, *(f"not run: `{each}`" for each in verdict.missing)]))
-    return f"{verdict.title:<12} {verdict.word:<10} {said}"
+    return f"{verdict.title:<17} {verdict.word:<10} {said}"
 
 
 def main() -> int:

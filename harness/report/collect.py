@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness.report.formats import (
+from harness.report.formats import ReportError, Run, understood
+from harness.results import Kept, ResultsError, parse, plain, read_all
+from harness.results.models import (
     Bench,
     Build,
     Check,
     Conform,
+    Containers,
+    Fill,
+    Found,
     Fuzz,
     Kernel,
     Model,
     Mutant,
     Mutants,
     Property,
-    ReportError,
-    Run,
-    understood,
+    Veristat,
 )
-from harness.results import Kept, ResultsError, parse, plain, read_all
 
 EMBEDDED = re.compile(r'<script type="application/json" id="results">(.*?)</script>', re.DOTALL)
 
@@ -49,7 +51,8 @@ class Coverage:
 class Everything:
     """All findings, by protocol.
 
-    kernels: by the names that `just kernels` uses. mutants: by protocol and name. fuzz: by the subject of the run.
+    kernels: by the names that `just kernels` uses. mutants: by protocol and name. fuzz, containers: by the subject of
+    the run.
     """
 
     runs: list[Run]
@@ -59,6 +62,9 @@ class Everything:
     mutants: dict[tuple[str, str], tuple[Mutant, Run]] = field(default_factory=dict)
     bench: dict[str, tuple[Bench, Run]] = field(default_factory=dict)
     fuzz: dict[str, tuple[Fuzz, Run]] = field(default_factory=dict)
+    veristat: dict[str, tuple[Veristat, Run]] = field(default_factory=dict)
+    fill: dict[str, tuple[Fill, Run]] = field(default_factory=dict)
+    containers: dict[str, tuple[Containers, Run]] = field(default_factory=dict)
 
     def add(self, run: Run) -> None:
         match run.found:
@@ -78,17 +84,47 @@ class Everything:
                 self.bench[found.protocol] = (found, run)
             case Fuzz() as found:
                 self.fuzz[run.kept.subject] = (found, run)
+            case Veristat() as found:
+                self.veristat[found.protocol] = (found, run)
+            case Fill() as found:
+                self.fill[found.protocol] = (found, run)
+            case Containers() as found:
+                self.containers[run.kept.subject] = (found, run)
 
 
-def together(kept: Iterable[Kept]) -> Everything:
-    """Merges runs by their start time: the latest wins. Raises ReportError for a malformed file."""
+def together(kept: Iterable[Kept], protocols: Collection[str] | None = None) -> Everything:
+    """Merges runs by their start time: the latest wins. Raises ReportError for a malformed file.
+
+    protocols: the only ones whose findings count; all by default.
+    """
     runs = sorted((understood(each) for each in kept), key=lambda run: run.kept.began)
+    if protocols is not None:
+        runs = [limited for run in runs if (limited := _limited(run, protocols)) is not None]
     everything = Everything(runs)
     for run in runs:
         everything.add(run)
-    for name in ("check", "conform", "bench", "fuzz", "kernels"):
+    for name in ("check", "conform", "bench", "fuzz", "kernels", "veristat", "fill"):
         setattr(everything, name, dict(sorted(getattr(everything, name).items(), key=lambda item: _in_order(item[0]))))
     return everything
+
+
+def _limited(run: Run, protocols: Collection[str]) -> Run | None:
+    """Returns a run without the findings on other protocols; None if nothing is left of it."""
+    found: Found | None = run.found
+    match found:
+        case Check() | Conform() | Bench() | Veristat() | Fill():
+            return run if found.protocol in protocols else None
+        case Fuzz():
+            return run if run.kept.subject in protocols else None
+        case Mutants():
+            left = [mutant for mutant in found.mutants if mutant.protocol in protocols]
+            return replace(run, found=found.model_copy(update={"mutants": left})) if left else None
+        case Kernel():
+            programs = [each for each in found.programs if each.protocol in protocols]
+            compared = [each for each in found.conformance if each.protocol in protocols]
+            limited = found.model_copy(update={"programs": programs, "conformance": compared})
+            return replace(run, found=limited) if programs else None
+    return run
 
 
 def _in_order(name: str) -> list[tuple[int, int, str]]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from harness.command import counted
 from harness.report.collect import Everything
-from harness.report.formats import Build, Model, Program, figure
+from harness.report.formats import figure
+from harness.results.models import Build, Model, Program
 
 NONE = "–"
 LIMITS = ("insns", "states", "stack", "jited_bytes")
@@ -51,10 +52,10 @@ def compare(old: Everything, new: Everything) -> list[Part]:
     """Compares every part of the report, and returns the unchanged ones too."""
     speeds = _speeds(old), _speeds(new)
     return [
-        _part("Models", _models(old), _models(new), _model),
+        _part("Model checking", _models(old), _models(new), _model),
         _part("Conformance", _builds(old), _builds(new), _build),
         _part("Programs on kernels", _programs(old), _programs(new), _program),
-        _part("Mutants", _mutants(old), _mutants(new), _mutant),
+        _part("Seeded faults", _mutants(old), _mutants(new), _mutant),
         _part("Speed", _beside(*speeds), _beside(*reversed(speeds)), _speed),
         _part("Fuzzing", _fuzz(old), _fuzz(new), _failures),
     ]

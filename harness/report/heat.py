@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harness.report.formats import Branch, Build
+from harness.results.models import Branch, Build
 
 LEVELS = 5
 """Number of shades for branches that were taken; level 0 is for those that were not."""

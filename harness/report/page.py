@@ -15,8 +15,9 @@ from harness.command import counted
 from harness.report import heat, plot, versions
 from harness.report.collect import Coverage, Everything, embedded
 from harness.report.compare import Part
-from harness.report.formats import Branch, Conform, Curve, Model, Program, Row, figure
+from harness.report.formats import figure
 from harness.report.summary import duration, mark, moment, same_mark, verdicts
+from harness.results.models import Branch, Conform, Curve, Model, Program, Row
 
 TEMPLATES = Path(__file__).parent / "templates"
 

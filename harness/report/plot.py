@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from harness.report.formats import Axis, Curve, Point
+from harness.results.models import Axis, Curve, Point
 
 WIDTH, HEIGHT = 530, 340
 LEFT, RIGHT, TOP, BOTTOM = 62, 118, 16, 48

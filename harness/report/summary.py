@@ -6,9 +6,8 @@ import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harness.check import models
 from harness.command import counted
-from harness.protocols import SPEC, protocols
+from harness.report import missing
 from harness.report.collect import Everything
 from harness.report.formats import Run
 
@@ -19,12 +18,14 @@ HASH_LENGTH = 10
 class Verdict:
     """The verdict on one part of the report.
 
-    holds: None without results. faults: a sentence each. missing: commands that would add results. marks: see
+    anchor: the part's name in links, and that of its template. title: short. heading: for readers who do not know the
+    commands. holds: None without results. faults: a sentence each. missing: commands that would add results. marks: see
     mark().
     """
 
     anchor: str
     title: str
+    heading: str
     holds: bool | None
     text: str
     faults: list[str]
@@ -32,7 +33,14 @@ class Verdict:
     marks: list[str]
 
     @property
+    def is_partial(self) -> bool:
+        """Whether all that was run holds, but not all was run."""
+        return bool(self.holds and self.missing)
+
+    @property
     def word(self) -> str:
+        if self.is_partial:
+            return "◐ partly"
         return {True: "✓ holds", False: f"✗ {counted(len(self.faults), 'fault')}", None: "– not run"}[self.holds]
 
 
@@ -73,18 +81,8 @@ def moment(seconds: float) -> str:
 
 def verdicts(found: Everything, head: str) -> list[Verdict]:
     """Returns one verdict for each part, in the order of the page."""
-    return [part(found, head) for part in (_check, _conform, _kernels, _mutants, _bench, _fuzz)]
-
-
-def _missing(known: Iterable[str], found: Iterable[str], command: str, every: str) -> list[str]:
-    """Returns the commands that would add the missing results; a single one if all are missing."""
-    lacking = [each for each in known if each not in found]
-    return [every] if not found and lacking else [f"{command} {each}" for each in lacking]
-
-
-def _with(file: str) -> list[str]:
-    """Returns the protocols that have this file."""
-    return [name for name in protocols() if (SPEC / name / file).exists()]
+    parts = (_check, _conform, _veristat, _kernels, _mutants, _bench, _fuzz, _fill, _containers)
+    return [part(found, head) for part in parts]
 
 
 def _check(found: Everything, head: str) -> Verdict:
@@ -93,14 +91,17 @@ def _check(found: Everything, head: str) -> Verdict:
     failing = sum(model.must_fail for _, model, _ in each)
     states = counted(sum(model.distinct for _, model, _ in each), "distinct state")
     seconds = sum(model.seconds for _, model, _ in each)
-    text = (
+    return Verdict(
+        "models",
+        "Model checking",
+        "Model checking: every state that a protocol can reach",
+        not faults if each else None,
         f"{counted(len(each), 'model')}, {failing} of them must fail; {states}, {duration(seconds)} of TLC"
         if each
-        else ""
-    )
-    missing = _missing(models.protocols(), found.check, "just check", "just check")
-    return Verdict(
-        "models", "Models", not faults if each else None, text, faults, missing, marks((run for *_, run in each), head)
+        else "",
+        faults,
+        missing.check(found),
+        marks((run for *_, run in each), head),
     )
 
 
@@ -113,10 +114,30 @@ def _conform(found: Everything, head: str) -> Verdict:
     pairs = counted(sum(build.pairs for _, build, _ in each), "pair")
     forms = [build for _, build, _ in each if build.is_form and build.branches]
     asked, taken = sum(build.asked for build in forms), sum(build.taken for build in forms)
-    text = f"{inputs}, {pairs} of an input and a step; {taken:,} of {asked:,} branches taken" if each else ""
-    missing = _missing(_with("conform.yaml"), found.conform, "just conform", "just conform")
-    holds = not faults if each else None
-    return Verdict("conformance", "Conformance", holds, text, faults, missing, marks((run for *_, run in each), head))
+    return Verdict(
+        "conformance",
+        "Conformance",
+        "Conformance: the compiled programs against the model",
+        not faults if each else None,
+        f"{inputs}, {pairs} of an input and a step; {taken:,} of {asked:,} branches taken" if each else "",
+        faults,
+        missing.conform(found),
+        marks((run for *_, run in each), head),
+    )
+
+
+def _veristat(found: Everything, head: str) -> Verdict:
+    each = [program for veristat, _ in found.veristat.values() for program in veristat.programs]
+    return Verdict(
+        "budgets",
+        "Verifier budgets",
+        "Verifier budgets: how much of the kernel's limits each program needs",
+        not any(program.faults for program in each) if each else None,
+        f"{sum(program.loads for program in each):,} of {counted(len(each), 'program')} loaded" if each else "",
+        [fault for program in each for fault in program.faults],
+        missing.veristat(found),
+        marks((run for _, run in found.veristat.values()), head),
+    )
 
 
 def _kernels(found: Everything, head: str) -> Verdict:
@@ -130,20 +151,31 @@ def _kernels(found: Everything, head: str) -> Verdict:
     inputs = counted(sum(each.inputs for _, each in compared), "input")
     loaded = sum(program.loads for _, program in programs)
     loads = f"{loaded:,} of {counted(len(programs), 'program')} loaded"
-    text = f"{counted(len(kernels), 'kernel')}, {loads}, {inputs} compared" if kernels else ""
-    missing = [] if kernels else ["just kernels"]
-    holds = not faults if kernels else None
-    return Verdict("kernels", "Kernels", holds, text, faults, missing, marks((run for _, run in kernels), head))
+    return Verdict(
+        "kernels",
+        "Kernels",
+        "Kernels: the same programs on older and newer ones",
+        not faults if kernels else None,
+        f"{counted(len(kernels), 'kernel')}, {loads}, {inputs} compared" if kernels else "",
+        faults,
+        missing.kernels(found),
+        marks((run for _, run in kernels), head),
+    )
 
 
 def _mutants(found: Everything, head: str) -> Verdict:
     each = found.mutants.values()
     faults = [f"{mutant.name} ({mutant.place}): {mutant.how}" for mutant, _ in each if not mutant.caught]
     caught = sum(mutant.caught for mutant, _ in each)
-    text = f"{caught:,} of {counted(len(each), 'mutant')} caught as they must be" if each else ""
-    missing = [] if each else ["just mutants"]
     return Verdict(
-        "mutants", "Mutants", not faults if each else None, text, faults, missing, marks((run for _, run in each), head)
+        "mutants",
+        "Seeded faults",
+        "Seeded faults: mistakes that a check must notice",
+        not faults if each else None,
+        f"{caught:,} of {counted(len(each), 'fault')} noticed by the right check" if each else "",
+        faults,
+        missing.mutants(found),
+        marks((run for _, run in each), head),
     )
 
 
@@ -155,24 +187,66 @@ def _bench(found: Everything, head: str) -> Verdict:
     rows = counted(sum(len(rows) for bench in each for rows in bench.sections.values()), "row")
     curves = counted(sum(len(bench.curves) for bench in each), "curve")
     targets = sum(len(bench.targets) for bench in each)
-    text = f"{rows} of figures, {curves}; {targets - len(faults):,} of {counted(targets, 'target')} met" if each else ""
-    missing = _missing(_with("bench.py"), found.bench, "just bench", "just bench all")
-    holds = not faults if each else None
+    met = f"{targets - len(faults):,} of {counted(targets, 'target')} met"
     return Verdict(
-        "benchmarks", "Benchmarks", holds, text, faults, missing, marks((run for _, run in found.bench.values()), head)
+        "benchmarks",
+        "Speed",
+        "Speed: throughput and latency, beside other servers",
+        not faults if each else None,
+        f"{rows} of figures, {curves}; {met}" if each else "",
+        faults,
+        missing.bench(found),
+        marks((run for _, run in found.bench.values()), head),
     )
 
 
 def _fuzz(found: Everything, head: str) -> Verdict:
     faults = [f"{name}: {failure.text}" for name, (fuzz, _) in found.fuzz.items() for failure in fuzz.failures]
     seconds = sum(stage.seconds for fuzz, _ in found.fuzz.values() for stage in fuzz.stages)
-    text = (
-        f"{counted(len(found.fuzz), 'run')}, {duration(seconds)}; {counted(len(faults), 'failure')}"
-        if found.fuzz
-        else ""
-    )
-    missing = [] if found.fuzz else ["just fuzz all --minutes 20"]
-    holds = not faults if found.fuzz else None
+    runs, failures = counted(len(found.fuzz), "run"), counted(len(faults), "failure")
     return Verdict(
-        "fuzzing", "Fuzzing", holds, text, faults, missing, marks((run for _, run in found.fuzz.values()), head)
+        "fuzzing",
+        "Fuzzing",
+        "Fuzzing: random operations, faults and packets",
+        not faults if found.fuzz else None,
+        f"{runs}, {duration(seconds)}; {failures}" if found.fuzz else "",
+        faults,
+        missing.fuzz(found),
+        marks((run for _, run in found.fuzz.values()), head),
+    )
+
+
+def _fill(found: Everything, head: str) -> Verdict:
+    each = [fill for fill, _ in found.fill.values()]
+    faults = [
+        f"{fill.protocol}, {one.title}: {count:,} {complaint}"
+        for fill in each
+        for one in fill.passes
+        for complaint, count in one.complaints.items()
+    ]
+    keys, requests = sum(fill.keys for fill in each), sum(one.requests for fill in each for one in fill.passes)
+    return Verdict(
+        "filling",
+        "Full tables",
+        "Full tables: millions of keys, and a daemon that is killed meanwhile",
+        not faults if each else None,
+        f"{counted(keys, 'key')}, {counted(requests, 'request')}" if each else "",
+        faults,
+        missing.fill(found),
+        marks((run for _, run in found.fill.values()), head),
+    )
+
+
+def _containers(found: Everything, head: str) -> Verdict:
+    steps = [step for containers, _ in found.containers.values() for step in containers.steps]
+    faults = [f"{step.name} ended with {step.status}" for step in steps if step.status]
+    return Verdict(
+        "containers",
+        "Containers",
+        "Containers: the checks with no more privileges than they need",
+        not faults if steps else None,
+        f"{len(steps) - len(faults):,} of {counted(len(steps), 'step')} passed" if steps else "",
+        faults,
+        missing.containers(found),
+        marks((run for _, run in found.containers.values()), head),
     )

@@ -180,6 +180,32 @@ def _bench() -> dict[str, Any]:
     }
 
 
+def _verified(name: str, insns: int) -> dict[str, Any]:
+    figures = {"insns": insns, "states": 61, "stack": 96, "budget": {"insns": 1_500, "states": 90, "stack": 256}}
+    return {"program": name, "verdict": "success", **figures, "faults": []}
+
+
+def _fill() -> dict[str, Any]:
+    passes = [
+        {"title": title, "seconds": 31.0, "requests": 7_654_321, "complaints": {}, "again": 12, "rare_share": 0.031}
+        for title in ("filled", "read")
+    ]
+    loaded = {"load_seconds": 1.5, "reload_seconds": 6.5, "kills": 2}
+    return {"protocol": "ticket", "keys": 7_654_321, "table_bytes": 1_250_000_000, **loaded, "passes": passes}
+
+
+def _docker() -> dict[str, Any]:
+    steps = [{"name": "build stepwise", "status": 0, "seconds": 61.0}, {"name": "check", "status": 0, "seconds": 33.0}]
+    sizes: dict[str, int | None] = {"stepwise": 912_000_000}
+    return {
+        "smoke": False,
+        "engine": "Engine 27.5",
+        "image_bytes": sizes,
+        "capabilities": {"check": [], "conform": ["BPF"]},
+        "steps": steps,
+    }
+
+
 def everything() -> dict[str, dict[str, Any]]:
     """Returns findings by `command/subject`. All are good, except branches that conformance does not take."""
     failing = _model(
@@ -220,9 +246,20 @@ def everything() -> dict[str, dict[str, Any]]:
         "kernels/6.12": _kernel("6.12.30-cloud-amd64", 1_200, None),
         "bench/ticket": _bench(),
         "fuzz/ticket": {"seed": 77, "minutes": 1.0, "stages": stages, "failures": []},
-        "docker/all": {"images": 2},
+        "veristat/ticket": {
+            "protocol": "ticket",
+            "programs": [_verified("ticket_xdp", 1_390), _verified("ticket_tc", 820)],
+        },
+        "fill/ticket": _fill(),
+        "docker/all": _docker(),
     }
     return copy.deepcopy(found)
+
+
+def of(protocol: str) -> dict[str, dict[str, Any]]:
+    """The same of another protocol."""
+    text: dict[str, dict[str, Any]] = json.loads(json.dumps(everything()).replace("ticket", protocol))
+    return text
 
 
 def write(folder: Path, found: dict[str, dict[str, Any]], commit: str = COMMIT, began: float = BEGAN) -> Path:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import zlib
 from dataclasses import dataclass
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 
 import pytest
@@ -18,18 +18,26 @@ from harness.report.page import render
 from tests.report import made_up
 
 WIDTH, HEIGHT = 1366, 768
+NARROW = 420
 SECONDS_MAX = 300
 POLICY = "default-src 'none'"
 CONSOLE = re.compile(r":CONSOLE[:(]")
 PROBE = """<script>
 document.querySelectorAll("details").forEach(each => each.open = OPEN);
 window.addEventListener("load", () => {
-  const isWide = each => each.getBoundingClientRect().right > window.innerWidth + 0.5;
-  const wide = [...document.querySelectorAll("main *, nav *")].filter(isWide);
+  const scroll = each => getComputedStyle(each).overflowX;
+  const scrolls = each => each.closest("table, figure") && scroll(each.closest("table, figure")) === "auto"
+    && !each.matches("table, figure");
+  const isWide = each => each.getBoundingClientRect().right > window.innerWidth + 0.5 && !scrolls(each);
+  const isCut = each => ["hidden", "clip"].includes(scroll(each)) && each.scrollWidth > each.clientWidth + 1;
+  const all = [...document.querySelectorAll("main *, nav *")];
+  const wide = all.filter(each => isWide(each) || isCut(each));
+  const table = document.querySelector("#summary + table");
   document.documentElement.dataset.probe = JSON.stringify({
     inner: window.innerWidth,
     scroll: document.documentElement.scrollWidth,
     height: document.documentElement.scrollHeight,
+    summary: table && table.scrollWidth <= table.clientWidth,
     wide: wide.slice(0, 5).map(each => each.outerHTML.slice(0, 200)),
   });
 });
@@ -68,16 +76,28 @@ def browse(tmp_path):
     return run
 
 
-def look(browse, page: str, is_open: bool = True) -> Seen:
+def look(browse, page: str, is_open: bool = True, width: int = WIDTH) -> Seen:
     """With all folds open, or as the reader finds them closed. Requests against the page's own policy are on the
     console.
     """
     assert POLICY in page
     page = page.replace(POLICY, f"{POLICY}; script-src 'unsafe-inline'")
-    done = browse(page.replace("</body>", PROBE.replace("OPEN", str(is_open).lower()) + "</body>"), "--dump-dom")
+    page = page.replace("</body>", PROBE.replace("OPEN", str(is_open).lower()) + "</body>")
+    done = browse(page if width == WIDTH else framed(page, width), "--dump-dom")
     found = re.search(r'data-probe="([^"]*)"', done.stdout)
     assert found, done.stdout[:500] + done.stderr
     return Seen(json.loads(unescape(found[1])), [line for line in done.stderr.splitlines() if CONSOLE.search(line)])
+
+
+def framed(page: str, width: int) -> str:
+    """The page in a frame, because Chromium has no window below 500 pixels. The outer page has the frame's findings."""
+    return f"""<!DOCTYPE html><html><body>
+<iframe style="border: 0; width: {width}px; height: {HEIGHT}px" srcdoc="{escape(page)}"></iframe>
+<script>
+window.addEventListener("load", () => {{
+  document.documentElement.dataset.probe = frames[0].document.documentElement.dataset.probe;
+}});
+</script></body></html>"""
 
 
 def share_of_ink(png: Path) -> tuple[tuple[int, int], float]:
@@ -117,6 +137,14 @@ def test_it_fits_a_laptop_and_asks_for_nothing(browse, request, name, is_open):
     assert seen.console == []
     assert seen.probe["inner"] == WIDTH and seen.probe["scroll"] == WIDTH and seen.probe["wide"] == []
     assert seen.probe["height"] > HEIGHT
+
+
+@pytest.mark.parametrize("name", ["crowded", "full", "bare"])
+def test_nothing_is_cut_off_on_a_phone(browse, request, name):
+    """A wide table or drawing scrolls by itself. The summary needs no scrolling."""
+    seen = look(browse, request.getfixturevalue(name), width=NARROW)
+    assert seen.probe["inner"] == NARROW and seen.probe["scroll"] == NARROW and seen.probe["wide"] == []
+    assert seen.probe["summary"]
 
 
 def test_a_page_that_is_not_as_it_should_be_is_noticed(browse):

@@ -39,7 +39,7 @@ def rows(part):
 
 def test_each_part_has_old_new_and_difference(tmp_path, changed):
     parts = parts_of(tmp_path, made_up.everything(), changed)
-    assert rows(parts["Models"]) == {
+    assert rows(parts["Model checking"]) == {
         "ticket/small: distinct states": ("4,000", "4,100", "+100 (+2.5%)", "changed"),
         "ticket/fail_twice": ("there", "–", "gone", "changed"),
         "ticket/fail_late": ("–", "there", "new", "changed"),
@@ -47,7 +47,7 @@ def test_each_part_has_old_new_and_difference(tmp_path, changed):
     assert rows(parts["Conformance"]) == {"ticket, layout: branches taken": ("4 of 5", "5 of 5", "+1", "better")}
     sides = "1,410 (94% of its budget)", "1,300 (87% of its budget)"
     assert rows(parts["Programs on kernels"]) == {"ticket_xdp on 6.1: insns": (*sides, "-110 (-7.8%)", "better")}
-    assert rows(parts["Mutants"]) == {
+    assert rows(parts["Seeded faults"]) == {
         "ticket: the last ticket is sold again": ("caught", "not caught", "verdict", "worse")
     }
     assert rows(parts["Fuzzing"]) == {"ticket: failures": ("0", "1", "+1", "worse")}
@@ -116,7 +116,7 @@ def test_a_model_that_turns_is_worse(tmp_path):
     new = made_up.everything()
     surprise = "expected 'holds', found 'invariant' NoTicketTwice"
     new["check/ticket"]["models"][0].update(verdict="invariant", violated="NoTicketTwice", surprises=[surprise])
-    assert rows(parts_of(tmp_path, made_up.everything(), new)["Models"]) == {
+    assert rows(parts_of(tmp_path, made_up.everything(), new)["Model checking"]) == {
         "ticket/small": ("holds", "violates NoTicketTwice, unexpected", "verdict", "worse")
     }
 
@@ -129,10 +129,10 @@ def test_the_same_results_have_no_changes(tmp_path):
 def test_what_is_on_one_side_only_is_said(tmp_path, changed):
     old = {name: found for name, found in made_up.everything().items() if name.startswith("check")}
     text = as_text(list(parts_of(tmp_path, old, changed).values()))
-    assert "Mutants: nothing to compare: old results have none" in text
+    assert "Seeded faults: nothing to compare: old results have none" in text
     assert (
-        "Models: 3 changes, 0 as before\n  changed  ticket/small: distinct states  4,000 -> 4,100  +100 (+2.5%)\n"
-        in text
+        "Model checking: 3 changes, 0 as before\n"
+        "  changed  ticket/small: distinct states  4,000 -> 4,100  +100 (+2.5%)\n" in text
     )
 
 

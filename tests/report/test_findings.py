@@ -10,6 +10,7 @@ import pytest
 
 from codegen.emit.branch_numbers import Branch
 from codegen.ir import Span
+from harness import veristat
 from harness.check import __main__ as check
 from harness.check.models import models_of
 from harness.check.run import Report
@@ -17,6 +18,10 @@ from harness.check.trace import Step
 from harness.conform import __main__ as conform
 from harness.conform.build import FORMS, LAYOUT
 from harness.conform.campaign import Result
+from harness.docker import __main__ as docker
+from harness.fill import __main__ as fill
+from harness.fill.run import Pass as FillPass
+from harness.fill.run import Report as FillReport
 from harness.mutants import __main__ as mutants
 from harness.mutants.catalogue import CaughtBy, Edit, Mutant
 from harness.mutants.hunt import Verdict
@@ -160,3 +165,62 @@ def test_a_hunt_leaves_its_mutants_unless_some_were_picked_out(monkeypatch, resu
             ("and another", False),
         ]
         assert {(each.named, each.place) for each, _ in found.values()} == {("conform: verdict", "spec/limiter/x")}
+
+
+# --- veristat, fill, docker ----------------------------------------------------------------------
+
+
+def test_veristat_leaves_each_protocol_s_programs(monkeypatch, results):
+    budget = {"insns": 100, "states": 10, "stack": 64}
+
+    def checked(protocol: str) -> list[veristat.Judged]:
+        measured = veristat.Measured(f"{protocol}_xdp", "success", insns=101, states=10, stack=64, log="")
+        return [veristat.Judged(protocol, measured, budget, (f"{protocol}_xdp: insns 101 is over",))]
+
+    monkeypatch.setattr(veristat, "check", checked)
+    monkeypatch.setattr(sys, "argv", ["veristat", "kv", "lock"])
+    assert veristat.main() == 1
+    assert files(results) == ["veristat/kv.json", "veristat/lock.json"]
+    found, _ = together(load(results)).veristat["kv"]
+    (program,) = found.programs
+    assert (program.program, program.insns, program.budget, program.loads) == ("kv_xdp", 101, budget, True)
+    assert program.faults == ["kv_xdp: insns 101 is over"]
+
+
+def test_a_fill_leaves_its_passes(monkeypatch, results):
+    passes = [FillPass("filled", 4.04, 1000, {"right": 990, "refused": 10}, 3, 0.25)]
+    report = FillReport(1000, 64_000, 0.51, 0.72, 1, passes, [])
+    monkeypatch.setattr(fill, "fill", lambda *_, **__: report)
+    monkeypatch.setattr(FillPass, "complaints", {"refused": 10})
+    monkeypatch.setattr(sys, "argv", ["fill", "kv"])
+    assert fill.main() == 1
+    assert files(results) == ["fill/kv.json"]
+    found, _ = together(load(results)).fill["kv"]
+    assert (found.keys, found.kills, found.load_seconds, found.reload_seconds) == (1000, 1, 0.5, 0.7)
+    (one,) = found.passes
+    assert (one.title, one.seconds, one.requests, one.complaints, one.again) == (
+        "filled",
+        4.0,
+        1000,
+        {"refused": 10},
+        3,
+    )
+
+
+def test_the_containers_leave_their_steps_in_both_folders(monkeypatch, results, tmp_path):
+    class Engine:
+        version = "Engine 27.5"
+
+        def image_bytes(self, _):
+            return 912
+
+    monkeypatch.setattr(docker.images, "require_base", lambda _: None)
+    monkeypatch.setattr(docker.steps, "grant", lambda *_: docker.steps.Granted({"check": (), "bench": ("BPF",)}, []))
+    monkeypatch.setattr(docker, "build", lambda _: {"stepwise": 3.0})
+    monkeypatch.setattr(docker.steps, "run", lambda _, step, *__: docker.steps.Done(step.name, 0, 2.0))
+    assert docker.check_all(Engine(), True, tmp_path / "inside") == 0
+    for folder_of_one in (results, tmp_path / "inside"):
+        found, _ = together(load(folder_of_one)).containers["all"]
+        assert found.smoke and found.image_bytes == {"stepwise": 912}
+        assert found.capabilities == {"check": [], "bench": ["BPF"]}
+        assert [step.name for step in found.steps][:2] == ["build stepwise", "check"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.report.formats import Branch, Build
 from harness.report.heat import LEVELS, added, level, lines
+from harness.results.models import Branch, Build
 
 SOURCE = "A(x) ==\n  IF x\n    THEN Reply(x,\n               IF y THEN 1 ELSE 22)\n    ELSE Drop(x)\n"
 

@@ -10,8 +10,10 @@ from operator import getitem
 
 import pytest
 
+from harness.kernels.listed import Listed
+from harness.protocols import REPOSITORY
 from harness.report.collect import load, together
-from harness.report.formats import ReportError
+from harness.report.formats import KINDS, ReportError
 from harness.report.page import render
 from harness.report.summary import duration, verdicts
 from tests.report import made_up
@@ -76,12 +78,17 @@ def test_everything_is_on_the_page(full):
         "[0.8051, 0.8632]",
         "the generator was the limit",
         "met: take, of reflector: 0.83, at least 0.8",
+        "1,390 / 1,500",
+        "7,654,321 keys",
+        "Answered by the daemon",
+        "Engine 27.5",
+        "912 MB",
         "120,000",
         "pydantic",
         "clang",
     ):
         assert wanted in text, wanted
-    assert "No results" not in text
+    assert "– not run" not in text
 
 
 def test_the_heat_map_has_the_source_to_the_letter(full):
@@ -111,18 +118,115 @@ def test_what_results_say_is_no_markup(full):
     assert "Sold out &lt;b&gt;" in full and "Sold out <b>" not in full
 
 
-def test_without_results_each_part_says_which_command_makes_them(bare):
+EVERY_COMMAND = (
+    "just check",
+    "just conform",
+    "just veristat",
+    "just kernels",
+    "just mutants",
+    "just bench all",
+    "just fuzz all --minutes 20",
+    "just fill kv",
+    "just docker all",
+)
+
+
+def test_without_results_the_page_says_once_which_command_makes_them(bare):
+    for command in EVERY_COMMAND:
+        assert bare.count(f"<code>{command}</code>") == 1, command
     text = Text(bare).text
-    for command in (
-        "just check",
-        "just conform",
-        "just kernels",
-        "just mutants",
-        "just bench all",
-        "just fuzz all --minutes 20",
-    ):
-        assert f"No results yet. {command} makes them." in text, command
-    assert text.count("– not run") == 6 and "<dt>nothing</dt><dd>not found</dd>" in bare
+    assert text.count("– not run") == len(EVERY_COMMAND) and "<dt>nothing</dt><dd>not found</dd>" in bare
+    assert re.findall(r'<h2 id="(\w+)"', bare) == ["versions"]
+
+
+def test_a_missing_subject_is_named_once(full):
+    for command in ("just check lock", "just bench lock", "just veristat lock", "just kernels --kernel host"):
+        assert full.count(f"<code>{command}</code>") == 1, command
+
+
+@pytest.fixture
+def ticket_alone(monkeypatch):
+    """Only the protocol of the made-up results exists, and all of its checks are in them."""
+    monkeypatch.setattr("harness.check.models.protocols", lambda: ["ticket"])
+    monkeypatch.setattr("harness.check.models.models_of", lambda _: [])
+    kernels = [Listed(name, None) for name in ("6.1", "6.12")]
+    for name, value in {
+        "protocols": lambda: ["ticket"],
+        "FORMS": ("layout", "spin_lock"),
+        "listed": lambda: kernels,
+        "load": lambda _: [],
+        "_with": lambda _: ["ticket"],
+    }.items():
+        monkeypatch.setattr(f"harness.report.missing.{name}", value)
+
+
+SUBJECTS = {
+    "models": "check/ticket",
+    "conformance": "conform/ticket",
+    "budgets": "veristat/ticket",
+    "benchmarks": "bench/ticket",
+    "fuzzing": "fuzz/ticket",
+    "filling": "fill/ticket",
+}
+
+
+@pytest.mark.parametrize("anchor", SUBJECTS)
+def test_what_holds_for_some_subjects_holds_partly(tmp_path, monkeypatch, ticket_alone, anchor):
+    found = made_up.everything()
+    found["conform/ticket"]["problems"] = []
+    results = together(load(made_up.write(tmp_path / "results", found)))
+    assert {verdict.word for verdict in verdicts(results, COMMIT)} == {"✓ holds"}
+    monkeypatch.setattr("harness.report.missing.protocols", lambda: ["ticket", "tram"])
+    monkeypatch.setattr("harness.report.missing._with", lambda _: ["ticket", "tram"])
+    monkeypatch.setattr("harness.check.models.protocols", lambda: ["ticket", "tram"])
+    (part,) = [verdict for verdict in verdicts(results, COMMIT) if verdict.anchor == anchor]
+    assert part.word == "◐ partly" and part.missing == [f"just {SUBJECTS[anchor].split('/')[0]} tram"]
+    text = Text(render(results, COMMIT)).text
+    assert f"{part.title} ◐ partly" in text
+
+
+def test_a_part_of_one_subject_is_partly_as_well(tmp_path, ticket_alone):
+    """A form of conformance, a kernel's conformance, a stage without a round, and a smoke test stand for no whole."""
+    found = made_up.everything()
+    found["conform/ticket"]["problems"] = []
+    del found["conform/ticket"]["builds"][1]
+    del found["kernels/6.12"]["conformance"][0]
+    found["fuzz/ticket"]["stages"][0]["count"] = 0
+    found["docker/all"]["smoke"] = True
+    results = together(load(made_up.write(tmp_path / "results", found)))
+    assert {part.anchor: part.missing for part in verdicts(results, COMMIT) if part.is_partial} == {
+        "conformance": ["just conform ticket"],
+        "kernels": ["just kernels --kernel 6.12"],
+        "fuzzing": ["just fuzz ticket"],
+        "containers": ["just docker all"],
+    }
+
+
+def test_every_command_that_keeps_results_has_a_part(full):
+    kept = {name.split("/")[0] for name in made_up.everything()}
+    called = {
+        name
+        for path in (REPOSITORY / "harness").rglob("*.py")
+        for name in re.findall(r'\.keep\(\s*"(\w+)"', path.read_text(encoding="utf-8"))
+    }
+    assert called == kept == set(KINDS)
+    assert len(re.findall(r'<h2 id="(\w+)"', full)) == len(kept) + 1
+
+
+def test_only_the_named_protocols_count(tmp_path):
+    found = made_up.everything()
+    found["kernels/6.1"]["programs"].append(made_up._program("tram_xdp", 10, protocol="tram"))
+    found["mutants/all"]["mutants"].append({**made_up._mutant("no tram comes"), "protocol": "tram"})
+    made_up.write(tmp_path / "results", found)
+    tram = {
+        name.replace("ticket", "tram"): each
+        for name, each in made_up.of("tram").items()
+        if "ticket" in name or "tram" in name
+    }
+    made_up.write(tmp_path / "results", tram)
+    assert "tram_xdp" in render(together(load(tmp_path / "results")), COMMIT)
+    page = render(together(load(tmp_path / "results"), ["ticket"]), COMMIT)
+    assert "tram" not in page[: page.index("<script")]
 
 
 def test_results_of_another_commit_are_marked(tmp_path, full):
@@ -144,17 +248,25 @@ def test_of_each_model_the_latest_run_counts(tmp_path):
 
 
 SPOILT = {
-    "Models": ("check/ticket", ["models", 0, "surprises"], ["it is in deadlock"], "ticket/small: it is in deadlock"),
+    "Model checking": (
+        "check/ticket",
+        ["models", 0, "surprises"],
+        ["it is in deadlock"],
+        "ticket/small: it is in deadlock",
+    ),
     "Conformance": ("conform/ticket", ["builds", 1, "mismatches"], ["xdp: verdict"], "ticket, spin_lock: xdp: verdict"),
     "Kernels": ("kernels/6.1", ["programs", 0, "faults"], ["over"], "6.1.0-40-cloud-amd64: over"),
-    "Mutants": (
+    "Seeded faults": (
         "mutants/all",
         ["mutants", 0, "caught"],
         False,
         "the roll is torn twice (templates/hooks.h.j2): NoTicketTwice",
     ),
-    "Benchmarks": ("bench/ticket", ["targets"], ["MISSED: take"], "ticket: MISSED: take"),
+    "Speed": ("bench/ticket", ["targets"], ["MISSED: take"], "ticket: MISSED: take"),
     "Fuzzing": ("fuzz/ticket", ["failures"], [{"text": "found 4", "saved": None}], "ticket: found 4"),
+    "Verifier budgets": ("veristat/ticket", ["programs", 1, "faults"], ["ticket_tc: over"], "ticket_tc: over"),
+    "Full tables": ("fill/ticket", ["passes", 1, "complaints"], {"wrong": 3}, "ticket, read: 3 wrong"),
+    "Containers": ("docker/all", ["steps", 1, "status"], 2, "check ended with 2"),
 }
 """By part: the results, the place in them, what is put there, and what the summary says of it."""
 
@@ -164,7 +276,7 @@ def test_a_fault_of_any_part_is_in_the_summary(tmp_path, title):
     found = made_up.everything()
     found["conform/ticket"]["problems"] = []
     of_good = verdicts(together(load(made_up.write(tmp_path / "good", found))), COMMIT)
-    assert [verdict.holds for verdict in of_good] == [True] * 6
+    assert [verdict.holds for verdict in of_good] == [True] * len(of_good)
 
     name, (*way, last), spoilt, said = SPOILT[title]
     reduce(getitem, way, found[name])[last] = spoilt

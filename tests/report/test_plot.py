@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.report.formats import Axis, Curve, Point
 from harness.report.plot import BOTTOM, HEIGHT, LABEL_HEIGHT, LEFT, RIGHT, TOP, WIDTH, save, scale, short, svg
+from harness.results.models import Axis, Curve, Point
 
 SVG = "{http://www.w3.org/2000/svg}"
 
