@@ -121,7 +121,7 @@ def render(found: Everything, head: str, differences: list[Part] | None = None, 
     head: the current commit, with which the runs' commits are compared. differences: changes since the results in
     `old`, if any were given.
     """
-    style = (TEMPLATES / "style.css").read_text(encoding="utf-8") + diagram.STYLE + plot.STYLE
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8") + diagram.STYLE
     return (
         environment()
         .get_template("page.html.j2")
