@@ -22,7 +22,41 @@ from harness.protocols import BUILD, GENERATED, REPOSITORY, SPEC, UnknownProtoco
 
 
 class BuildError(RuntimeError):
-    """A protocol cannot be built; the message says why and has the compiler's output."""
+    """Something cannot be built; the message says what, and has the compiler's output."""
+
+
+def make(
+    protocol: str,
+    generated: Path,
+    folder: Path,
+    *targets: str,
+    doing: str,
+    defines: str = "",
+    runtime: Path = REPOSITORY / "runtime",
+) -> None:
+    """Call make for a protocol; it does nothing if all is up to date. Raises BuildError.
+
+    generated: the folder of the generated code. folder: for all that is made. targets: of runtime/Makefile; `all` by
+    default. doing: begins the message of an error. defines: options for the compiler.
+    """
+    command = [
+        "make",
+        "--no-print-directory",
+        "-s",
+        "-C",
+        str(runtime),
+        f"PROTOCOL={protocol}",
+        f"GENERATED={generated}",
+        f"BUILD={folder}",
+        *([f"DEFINES={defines}"] if defines else []),
+        *targets,
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    except FileNotFoundError:
+        raise BuildError(f"{doing}: there is no make on the PATH; run ./bootstrap") from None
+    if done.returncode:
+        raise BuildError(f"{doing}:\n{done.stdout}{done.stderr}".rstrip())
 
 
 def build(protocol: str, home: Path | None = None, release: str | None = None) -> Path:
@@ -37,20 +71,10 @@ def build(protocol: str, home: Path | None = None, release: str | None = None) -
         if form.name == OLDER:
             generated = home / "older"
             _generate(protocol, form, generated)
-        make = [
-            "make",
-            "--no-print-directory",
-            "-s",
-            "-C",
-            str(REPOSITORY / "runtime"),
-            f"PROTOCOL={protocol}",
-            f"GENERATED={generated}",
-            f"BUILD={home}",
-        ]
-        stamp = home / "form"
+        stamp, doing = home / "form", f"building {protocol}"
         if (stamp.read_text() if stamp.exists() else SHIPPED) != form.name:
-            _make([*make, "clean"], protocol)
-        _make(make, protocol)
+            make(protocol, generated, home, "clean", doing=doing)
+        make(protocol, generated, home, doing=doing)
         renew(stamp, form.name)
     return generated
 
@@ -77,15 +101,6 @@ def _generate(protocol: str, form: Form, folder: Path) -> None:
         raise BuildError(f"generating the form of {protocol} for older kernels: {errors.errors[0]}") from None
     for name, text in files.items():
         renew(folder / name, text)
-
-
-def _make(arguments: list[str], protocol: str) -> None:
-    try:
-        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise BuildError(f"cannot build {protocol}: there is no make on the PATH; run ./bootstrap") from None
-    if done.returncode:
-        raise BuildError(f"building {protocol}:\n{done.stdout}{done.stderr}".rstrip())
 
 
 def main(arguments: list[str]) -> int:

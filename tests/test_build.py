@@ -6,9 +6,9 @@ import pytest
 
 from harness import build as building
 from harness import service
-from harness.build import build, lacking
+from harness.build import BuildError, build, lacking, make
 from harness.forms import OLDER, SHIPPED, form_for, merged
-from harness.protocols import GENERATED, SPEC
+from harness.protocols import GENERATED, REPOSITORY, SPEC
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,21 @@ def test_a_kernel_without_programs_is_refused(monkeypatch):
         match="occ has no programs for kernels before 6.12, and this is 6.1.0-56; boot a newer one",
     ):
         service.bring_up_to_date("occ", stale=False)
+
+
+def test_one_place_calls_make():
+    """All builds fail with the same error, for the same reasons."""
+    callers = {
+        str(path.relative_to(REPOSITORY))
+        for path in (REPOSITORY / "harness").rglob("*.py")
+        if '"make"' in path.read_text(encoding="utf-8") or "class BuildError" in path.read_text(encoding="utf-8")
+    }
+    assert callers == {"harness/build.py"}
+
+
+def test_a_failed_build_says_what_and_has_the_output(monkeypatch, tmp_path):
+    with pytest.raises(BuildError, match=r"building it:\n(?s:.*)there is no .*limiter\.bpf\.c; run `just generate"):
+        make("limiter", tmp_path, tmp_path, doing="building it")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildError, match=r"building it: there is no make on the PATH; run \./bootstrap"):
+        make("limiter", tmp_path, tmp_path, doing="building it")

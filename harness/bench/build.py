@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from codegen.layout.folders import used_folders
+from harness.build import BuildError, make
 from harness.forms import form_for, merged
 from harness.protocols import BUILD, REPOSITORY, RUNTIME_INCLUDE, SPEC
 
@@ -84,7 +85,10 @@ def build(
     )
     _run([sys.executable, "-m", "codegen", "generate", "--spec", spec, "--out", generated, "--override", override_file])
     made = ["bpf"] if programs_only else ["all", "frames"]
-    _run(["make", "-s", "-C", "runtime", f"PROTOCOL={protocol}", f"GENERATED={generated}", f"BUILD={home}", *made])
+    try:
+        make(protocol, generated, home, *made, doing=f"building {home.name} for benchmarks")
+    except BuildError as error:
+        raise BenchError(str(error)) from None
     include = [spec, *used_folders(spec), generated, *RUNTIME_INCLUDE]
     codec = load_module(f"bench_codec_of_{home.name.replace('-', '_')}", generated / f"{protocol}_codec.py")
     return Build(

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from codegen.errors import SpecErrors
 from harness import command, tlc
+from harness.build import BuildError
 from harness.command import counted
 from harness.conform import garbage
-from harness.conform.build import FORMS, ROOT, BuildError
+from harness.conform.build import FORMS, ROOT
 from harness.conform.campaign import Campaign, Result
 from harness.conform.domain import PAIRS_MIN
 from harness.conform.findings import findings

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from codegen import ir
 from codegen.layout.folders import used_folders
+from harness.build import BuildError, make
 from harness.exclusive import alone
 from harness.files import renew
 from harness.forms import merged
@@ -22,10 +20,6 @@ FORMS = (LAYOUT, "spin_lock", "res_spin_lock")
 # The shipped layout is compiled as shipped, except that the test sets its clock.
 DEFINES_SHIPPED = "-DSTEPWISE_CONFORM"
 DEFINES_SMALL = f"{DEFINES_SHIPPED} -DSTEPWISE_COVERAGE -include {HERE / 'interfere.h'}"
-
-
-class BuildError(Exception):
-    """A build failed; the message includes the compiler's output."""
 
 
 @dataclass(frozen=True)
@@ -129,26 +123,18 @@ def edited(texts: dict[str, str], edits: tuple[tuple[str, str, str], ...]) -> di
 
 
 def compile_build(sources: Sources, build: Build) -> None:
-    """Compiles the generated files."""
+    """Compiles the generated files. Raises BuildError."""
     name = build.protocol.name
-    make = shutil.which("make")
-    if make is None:
-        raise BuildError("cannot compile: there is no make on the PATH; run ./bootstrap")
-    command = [
-        make,
-        "--no-print-directory",
-        "-C",
-        str(sources.root / "runtime"),
-        f"PROTOCOL={name}",
-        f"GENERATED={build.generated}",
-        f"BUILD={build.folder}",
-        f"DEFINES={DEFINES_SMALL if build.form in FORMS else DEFINES_SHIPPED}",
-        str(build.object),
-        str(build.library),
-    ]
     with alone(build.folder):
         if build.object.exists() and build.object.stat().st_mtime < (HERE / "interfere.h").stat().st_mtime:
             build.object.unlink()  # make does not know that header
-        run = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
-    if run.returncode:
-        raise BuildError(f"compiling {name} ({build.form}) in {build.folder}:\n{run.stdout}{run.stderr}".rstrip())
+        make(
+            name,
+            build.generated,
+            build.folder,
+            str(build.object),
+            str(build.library),
+            doing=f"compiling {name} ({build.form}) in {build.folder}",
+            defines=DEFINES_SMALL if build.form in FORMS else DEFINES_SHIPPED,
+            runtime=sources.root / "runtime",
+        )

@@ -19,7 +19,7 @@ import yaml
 from codegen import ir
 from codegen.compile import load
 from codegen.layout.folders import used_folders
-from harness.build import BuildError
+from harness.build import BuildError, make
 from harness.build import build as build_shipped
 from harness.exclusive import alone
 from harness.forms import form_for, merged
@@ -113,15 +113,14 @@ def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str
     generated = directory / "generated"
     override_file = directory / "override.yaml"
     generate = [sys.executable, "-m", "codegen", "generate", "--spec", str(spec), "--out", str(generated)]
-    make = ["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"]
     with alone(directory):
         generated.mkdir(exist_ok=True)
         override_file.write_text(text)
         _run([*generate, "--override", str(override_file)], f"generating {protocol} with {override_file}")
-        _run(
-            [*make, f"GENERATED={generated}", f"BUILD={directory}", f"DEFINES={defines}"],
-            f"building {protocol} with {override_file}",
-        )
+        try:
+            make(protocol, generated, directory, doing=f"building {protocol} with {override_file}", defines=defines)
+        except BuildError as error:
+            raise NotPlayed(str(error)) from None
     return Build(load(spec, laid_over), directory, generated)
 
 

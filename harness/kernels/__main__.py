@@ -13,13 +13,12 @@ from typing import Any
 
 from codegen.errors import SpecErrors
 from harness import command, results, tlc
+from harness.build import BuildError
 from harness.command import counted
-from harness.conform.build import BuildError as ConformanceBuildError
 from harness.conform.kernel import RunnerError
 from harness.conform.places import DomainError
 from harness.conform.shapes import ShapeError
 from harness.kernels import baseline, listed
-from harness.kernels.builds import BuildError
 from harness.kernels.listed import Listed, UnknownKernel
 from harness.kernels.run import Asked, Found, KernelError, measure
 from harness.kernels.table import table
@@ -116,7 +115,6 @@ def main() -> int:
     except (
         BpfError,
         BuildError,
-        ConformanceBuildError,
         DomainError,
         KernelError,
         MachineError,

@@ -5,26 +5,20 @@ If a layout has another form for older kernels, that form is generated and compi
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.lines import LINE_DIRECTIVE, line_directive
+from harness.build import make
 from harness.files import renew
 from harness.forms import Form, form_for
 from harness.kernels.origins import marked
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 WORK = BUILD / "kernels"
-
-
-class BuildError(RuntimeError):
-    """The programs could not be compiled; the message has the compiler's output."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,7 @@ def programs_for(protocol: str, release: str, work: Path, spec: Path | None = No
 
 
 def compiled(spec: Path, protocol: str, form: Form, work: Path) -> Path:
-    """Compiles a form; returns the object file."""
+    """Compiles a form; returns the object file. Raises BuildError."""
     loaded = load(spec, form.laid_over or None)
     folder = work / "objects" / f"{protocol}-{form.name}"
     generated = folder / "generated"
@@ -56,26 +50,14 @@ def compiled(spec: Path, protocol: str, form: Form, work: Path) -> Path:
         renew(generated / name, placed(text, spec, generated, folder / "quoted"))
     quiet = folder / "quiet.h"
     renew(quiet, QUIET)
-    make = shutil.which("make")
-    if make is None:
-        raise BuildError(f"cannot compile {protocol}: there is no make on the PATH; run ./bootstrap")
-    command = [
-        make,
-        "--no-print-directory",
-        "-s",
-        "-C",
-        str(REPOSITORY / "runtime"),
-        f"PROTOCOL={protocol}",
-        f"GENERATED={generated}",
-        f"BUILD={folder}",
-        f"DEFINES=-include {quiet}",
+    make(
+        protocol,
+        generated,
+        folder,
         "bpf",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
-    if done.returncode:
-        raise BuildError(
-            f"compiling the programs of {protocol} ({form.name}) in {folder}:\n{done.stdout}{done.stderr}".rstrip()
-        )
+        doing=f"compiling the programs of {protocol} ({form.name}) in {folder}",
+        defines=f"-include {quiet}",
+    )
     return folder / f"{protocol}.bpf.o"
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from harness.build import BuildError
 from harness.conform.__main__ import show, show_pairs
-from harness.conform.build import FORMS, LAYOUT, ROOT, BuildError
+from harness.conform.build import FORMS, LAYOUT, ROOT
 from harness.conform.campaign import Campaign, Trial
 from harness.conform.cases import Case
 from harness.protocols import protocols
