@@ -16,7 +16,6 @@ from harness.bench.build import BenchError, Build, build, has_benchmark
 from harness.bench.contest import Settings
 from harness.bench.report import Report
 from harness.protocols import BUILD, UnknownProtocol, chosen
-from harness.results import models
 from harness.rig import RigError
 from harness.rig.bpf import BpfError
 
@@ -83,8 +82,9 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
     if arguments.ablations and hasattr(built.plugin, "ABLATIONS"):
         title = "Ablations: requests a second, wall time, the daemon on the other core"
         report.sections[title] = rare_path.ablations(name, settings)
-    path = run.keep("bench", name, report.found())
-    print(f"\n{report.text()}\n\nsaved to {os.path.relpath(path)}")
+    print(f"\n{report.text()}\n")
+    path = run.keep("bench", name, report.found().model_dump())
+    print(f"saved to {os.path.relpath(path)}")
     return report.missed
 
 
@@ -98,7 +98,7 @@ def rare_path_of(report: Report, built: Build, settings: Settings) -> None:
     report.judge(built.plugin.RARE_PATH_TARGETS, rows)
     report.curves.append(curve)
     path = BUILD / "bench" / f"{built.protocol}-rare-path.svg"
-    plot.save(models.Curve.model_validate(curve.plain()), path)
+    plot.save(curve.found(), path)
     print(f"plot: {os.path.relpath(path)}", file=sys.stderr)
 
 

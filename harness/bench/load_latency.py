@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from harness.bench.build import BenchError, Build
 from harness.bench.campaign import aside, loads, opened_link, opened_servers, progress
 from harness.bench.contest import Contest, Settings
-from harness.bench.curves import Axis, Curve
+from harness.bench.curves import Curve
 from harness.bench.link import Link, SlotStates, softirq_run_ns
 from harness.bench.pace import RATE_MIN, Pace, PacedFlight
 from harness.bench.poller import Poller, SteadyPoller, TurnsPoller, marked_sockets, polling
@@ -29,6 +29,7 @@ from harness.bench.servers import Generated, ProcessServer, Server
 from harness.bench.spread import Spread
 from harness.bench.woken import put_before_packets, woken
 from harness.command import counted
+from harness.results.models import Axis
 from harness.rig import Rig
 
 LIGHT = (10_000, 30_000, 100_000, 300_000)  # requests a second; a server gets those that it can answer
@@ -256,7 +257,7 @@ def table(runs: Runs, notes: dict[tuple[str, str], list[str]]) -> list[Row]:
 
 def curves(protocol: str, runs: Runs) -> list[Curve]:
     """Make the curves: latency against the rate of answers for each percentile, and CPU time."""
-    rate = Axis("answers", "1/s", log=True)
+    rate = Axis(title="answers", unit="1/s", log=True)
     latency = {
         name: Curve(
             f"{protocol}: {name} latency against load",
@@ -264,7 +265,7 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
             f"{name}, "
             "from when a request was due.",
             rate,
-            Axis(f"latency, {name}", "us", log=True),
+            Axis(title=f"latency, {name}", unit="us", log=True),
         )
         for name in PERCENTILES
     }
@@ -273,13 +274,13 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
         "How much of its core a server uses at a rate: one that is woken uses what it needs, and one that polls uses "
         "all of it.",
         rate,
-        Axis("CPU time of the server's core, share of the time", ""),
+        Axis(title="CPU time of the server's core, share of the time", unit=""),
     )
     cost = Curve(
         f"{protocol}: CPU time of a request against load",
         "What one answer takes of the server's core; at low rates most of it is being woken.",
         rate,
-        Axis("CPU time of a request", "ns", log=True),
+        Axis(title="CPU time of a request", unit="ns", log=True),
     )
     drawn = [*latency.values(), use, cost]
     for step, found in runs.items():

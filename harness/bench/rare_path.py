@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from harness.bench.build import Build, build
 from harness.bench.campaign import aside, counted, opened_link, opened_pollers, progress
 from harness.bench.contest import Contest, Settings
-from harness.bench.curves import Axis, Curve
+from harness.bench.curves import Curve
 from harness.bench.disk import interrupted_cpu
 from harness.bench.link import Flight, Link
 from harness.bench.report import Row
 from harness.bench.servers import KernelUdp, Reflector, Server, WithDaemon
 from harness.bench.spread import Spread
 from harness.bench.workload import Workload
+from harness.results.models import Axis
 from harness.rig import Rig
 
 PORT_STEP = 1000
@@ -179,8 +180,8 @@ def curve(protocol: str, runs: Runs, workloads: list[str]) -> Curve:
     found = Curve(
         f"{protocol}: speed and the rare path",
         "The more requests need the daemon, which has the other core, the fewer are answered.",
-        Axis("share of requests that need the rare path", ""),
-        Axis("requests", "million/s", log=True),
+        Axis(title="share of requests that need the rare path", unit=""),
+        Axis(title="requests", unit="million/s", log=True),
     )
     for name in workloads:
         share = Spread.of([run.share for run in runs[name, WithDaemon.name]]).median

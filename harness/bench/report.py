@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.bench.curves import Curve
 from harness.bench.spread import Spread
+from harness.results import models
 
 
 @dataclass(frozen=True)
@@ -57,20 +58,20 @@ class Report:
                     f"{verdict}: {workload}, {shown}: {found:.2f}, {'at least' if is_least else 'at most'} {bound}"
                 )
 
-    def found(self) -> dict[str, Any]:
+    def found(self) -> models.Bench:
         """The report for harness/results, and so for `just report`."""
 
-        def plain(row: Row) -> dict[str, Any]:
-            figures = {name: vars(spread) for name, spread in row.figures.items()}
-            return {"workload": row.workload, "server": row.server, "figures": figures, "notes": list(row.notes)}
+        def kept(row: Row) -> models.Row:
+            figures = {name: models.Spread(**vars(spread)) for name, spread in row.figures.items()}
+            return models.Row(workload=row.workload, server=row.server, figures=figures, notes=list(row.notes))
 
-        return {
-            "protocol": self.protocol,
-            "settings": self.settings,
-            "sections": {title: [plain(row) for row in rows] for title, rows in self.sections.items()},
-            "targets": self.targets,
-            "curves": [curve.plain() for curve in self.curves],
-        }
+        return models.Bench(
+            protocol=self.protocol,
+            settings=self.settings,
+            sections={title: [kept(row) for row in rows] for title, rows in self.sections.items()},
+            targets=self.targets,
+            curves=[curve.found() for curve in self.curves],
+        )
 
 
 def _figure(own: dict[str, dict[str, Spread]], workload: str, figure: str) -> tuple[float, str]:

@@ -16,13 +16,14 @@ from typing import Any
 from harness.bench.build import Build, build
 from harness.bench.campaign import aside, opened_link, progress
 from harness.bench.contest import Contest, Settings
-from harness.bench.curves import Axis, Curve
+from harness.bench.curves import Curve
 from harness.bench.link import Flight
 from harness.bench.poller import Poller, marked_sockets
 from harness.bench.report import Row
 from harness.bench.servers import Generated, Reflector, Server
 from harness.bench.spread import Spread
 from harness.bench.workload import Point, Scale
+from harness.results.models import Axis
 from harness.rig import Rig
 
 Pairs = list[tuple[Flight, Flight]]  # the reflector's and the program's, one right after the other
@@ -127,8 +128,8 @@ def table(scale: Scale, outcomes: tuple[str, ...], pairs: dict[str, Pairs], note
 
 
 def curve(title: str, scale: Scale, outcomes: tuple[str, ...], pairs: dict[str, Pairs]) -> Curve:
-    axis = Axis(scale.axis, scale.unit, scale.log)
-    found = Curve(title, scale.sentence, axis, Axis("round trips on one core for both ends", "million/s"))
+    axis = Axis(title=scale.axis, unit=scale.unit, log=scale.log)
+    found = Curve(title, scale.sentence, axis, Axis(title="round trips on one core for both ends", unit="million/s"))
     for point in scale.points:
         good = _good(pairs[point.label])
         if not good:

@@ -8,13 +8,14 @@ import os
 from harness.bench.build import Build
 from harness.bench.campaign import loads, opened_link, progress
 from harness.bench.contest import Contest, Settings
-from harness.bench.curves import Axis, Curve
+from harness.bench.curves import Curve
 from harness.bench.link import Flight
 from harness.bench.poller import Poller
 from harness.bench.queues import queue_sockets, split
 from harness.bench.report import Row
 from harness.bench.servers import Generated, Reflector, Server
 from harness.bench.spread import Spread
+from harness.results.models import Axis
 from harness.rig import Rig
 
 Runs = dict[tuple[str, int, str], list[Flight]]  # by workload, cores and server
@@ -96,8 +97,8 @@ def curve(protocol: str, runs: Runs) -> Curve:
         f"{protocol}: speed and serving cores",
         "Each core serves clients of its own over the same tables: twice the cores do twice as much, unless they wait "
         "for each other.",
-        Axis("serving cores", ""),
-        Axis("round trips, both ends on the serving cores", "million/s"),
+        Axis(title="serving cores", unit=""),
+        Axis(title="round trips, both ends on the serving cores", unit="million/s"),
     )
     first = next(iter(runs))[0]
     for (name, count, server), flights in runs.items():

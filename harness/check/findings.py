@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from harness.check import models
 from harness.check.run import Report, violated_by
+from harness.results.models import Check, Model, Property, Step
 
 
 def subject_of(protocol: str, which: str) -> str:
@@ -18,7 +18,7 @@ def subject_of(protocol: str, which: str) -> str:
     return protocol if which == "small" else f"{protocol}-{which}"
 
 
-def findings(protocol: str, reports: list[Report], tlc_version: str) -> dict[str, Any]:
+def findings(protocol: str, reports: list[Report], tlc_version: str) -> Check:
     """Returns the results of one protocol's models, in the order of its models.yaml, and each property's sentence."""
     order = [model.name for model in models.models_of(protocol)]
     own = [report for report in reports if report.model.protocol == protocol]
@@ -27,30 +27,30 @@ def findings(protocol: str, reports: list[Report], tlc_version: str) -> dict[str
     for report in own:
         meaning |= models.sentences(report.model.search_path)
     asked = dict.fromkeys(name for report in own for name in models.properties_of(report.model))
-    return {
-        "protocol": protocol,
-        "tlc": tlc_version,
-        "properties": [{"name": name, "sentence": meaning.get(name, "")} for name in asked],
-        "models": [_model(report) for report in own],
-    }
+    return Check(
+        protocol=protocol,
+        tlc=tlc_version,
+        properties=[Property(name=name, sentence=meaning.get(name, "")) for name in asked],
+        models=[_model(report) for report in own],
+    )
 
 
-def _model(report: Report) -> dict[str, Any]:
+def _model(report: Report) -> Model:
     model, outcome = report.model, report.outcome
-    return {
-        "name": model.name,
-        "module": model.module.stem,
-        "size": model.size,
-        "must_fail": model.must_fail,
-        "expected": " ".join(filter(None, (model.verdict, model.violates))),
-        "verdict": outcome.verdict,
-        "violated": violated_by(model, outcome),
-        "surprises": report.surprises,
-        "shows": model.about,
-        "states": outcome.states,
-        "distinct": outcome.distinct,
-        "depth": outcome.depth or len(outcome.trace),
-        "seconds": round(outcome.seconds, 1),
-        "properties": models.properties_of(model),
-        "steps": [asdict(step) for step in report.steps],
-    }
+    return Model(
+        name=model.name,
+        module=model.module.stem,
+        size=model.size,
+        must_fail=model.must_fail,
+        expected=" ".join(filter(None, (model.verdict, model.violates))),
+        verdict=outcome.verdict,
+        violated=violated_by(model, outcome),
+        surprises=report.surprises,
+        shows=model.about,
+        states=outcome.states,
+        distinct=outcome.distinct,
+        depth=outcome.depth or len(outcome.trace),
+        seconds=round(outcome.seconds, 1),
+        properties=models.properties_of(model),
+        steps=[Step(**asdict(step)) for step in report.steps],
+    )

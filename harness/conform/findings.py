@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from codegen.emit.branch_numbers import Branch
 from harness.conform.campaign import Result
 from harness.protocols import REPOSITORY
+from harness.results import models
 
 
-def findings(protocol: str, seed: int, results: list[Result], forms_count: int, problems: list[str]) -> dict[str, Any]:
+def findings(protocol: str, seed: int, results: list[Result], forms_count: int, problems: list[str]) -> models.Conform:
     """Lists each build's inputs by hook, evaluations of each step, and counts of each branch.
 
     The first `forms_count` results are the forms of the small build, in which every branch must be taken. A branch that
@@ -17,41 +16,41 @@ def findings(protocol: str, seed: int, results: list[Result], forms_count: int, 
     """
     lost = {branch for result in results[:forms_count] for branch in result.after_a_loss()}
     files = dict.fromkeys(branch.span.file for result in results for branch in result.branches)
-    return {
-        "protocol": protocol,
-        "seed": seed,
-        "problems": problems,
-        "builds": [_build(result, at < forms_count, lost) for at, result in enumerate(results)],
-        "sources": {
+    return models.Conform(
+        protocol=protocol,
+        seed=seed,
+        problems=problems,
+        builds=[_build(result, at < forms_count, lost) for at, result in enumerate(results)],
+        sources={
             file: (REPOSITORY / file).read_text(encoding="utf-8") for file in files if (REPOSITORY / file).is_file()
         },
-    }
+    )
 
 
-def _build(result: Result, is_form: bool, lost: set[Branch]) -> dict[str, Any]:
+def _build(result: Result, is_form: bool, lost: set[Branch]) -> models.Build:
     counted = zip(result.branches, result.taken)  # `taken` is empty in a build without coverage
-    return {
-        "name": result.name,
-        "is_form": is_form,
-        "inputs": result.inputs,
-        "seconds": round(result.seconds, 1),
-        "mismatches": [str(mismatch) for mismatch in result.mismatches] + result.stray,
-        "steps": result.evaluations(),
-        "branches": [
+    return models.Build(
+        name=result.name,
+        is_form=is_form,
+        inputs=result.inputs,
+        seconds=round(result.seconds, 1),
+        mismatches=[str(mismatch) for mismatch in result.mismatches] + result.stray,
+        steps=result.evaluations(),
+        branches=[
             _branch(branch, times, is_form and not result.complete and branch in lost) for branch, times in counted
         ],
-    }
+    )
 
 
-def _branch(branch: Branch, times: int, excused: bool) -> dict[str, Any]:
+def _branch(branch: Branch, times: int, excused: bool) -> models.Branch:
     span = branch.span
-    return {
-        "label": branch.label,
-        "file": span.file,
-        "line": span.line,
-        "column": span.column,
-        "last_line": span.last_line or span.line,
-        "last_column": span.last_column or span.column,
-        "times": times,
-        "excused": excused and not times,
-    }
+    return models.Branch(
+        label=branch.label,
+        file=span.file,
+        line=span.line,
+        column=span.column,
+        last_line=span.last_line or span.line,
+        last_column=span.last_column or span.column,
+        times=times,
+        excused=excused and not times,
+    )

@@ -18,6 +18,7 @@ from harness.fuzz.kinds import KINDS, Round, Turn
 from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.histories import HistoriesError
 from harness.parsers.build import ParsersError
+from harness.results import models
 from harness.rig.errors import RigError
 from harness.transactions import TransactionsError
 
@@ -103,9 +104,8 @@ def run(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
             _play(plan, stage, number, say)
     finally:
         for protocol in plan.protocols:
-            begun.keep(
-                "fuzz", protocol, found(plan, [stage for stage in stages if stage.protocol == protocol], begun.seconds)
-            )
+            own = [stage for stage in stages if stage.protocol == protocol]
+            begun.keep("fuzz", protocol, found(plan, own, begun.seconds).model_dump())
     return stages
 
 
@@ -161,30 +161,30 @@ def _again(plan: Plan, stage: Stage, number: int) -> str:
     return f"just fuzz {stage.protocol} --only {stage.kind} --seed {plan.seed} --first {number} --rounds 1{buffer}"
 
 
-def found(plan: Plan, stages: list[Stage], seconds: float) -> dict[str, object]:
+def found(plan: Plan, stages: list[Stage], seconds: float) -> models.Fuzz:
     """The results of one protocol, for `just report`."""
-    return {
-        "seed": plan.seed,
-        "minutes": round(seconds / 60, 2) if plan.minutes is None else plan.minutes,
-        "stages": [
-            {
-                "name": stage.kind,
-                "count": stage.count,
-                "unit": KINDS[stage.kind].unit,
-                "seconds": round(stage.seconds, 1),
-                "faults": len(stage.failures),
-            }
+    return models.Fuzz(
+        seed=plan.seed,
+        minutes=round(seconds / 60, 2) if plan.minutes is None else plan.minutes,
+        stages=[
+            models.Stage(
+                name=stage.kind,
+                count=stage.count,
+                unit=KINDS[stage.kind].unit,
+                seconds=round(stage.seconds, 1),
+                faults=len(stage.failures),
+            )
             for stage in stages
         ],
-        "failures": [
-            {
-                "text": f"{stage.kind} {number}: {played.failure}",
-                "saved": documents.name_of(played.saved) if played.saved else None,
-            }
+        failures=[
+            models.Failure(
+                text=f"{stage.kind} {number}: {played.failure}",
+                saved=documents.name_of(played.saved) if played.saved else None,
+            )
             for stage in stages
             for number, played in stage.failures
         ],
-    }
+    )
 
 
 def told(plan: Plan, stages: list[Stage], seconds: float) -> Iterator[str]:

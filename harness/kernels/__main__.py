@@ -23,14 +23,13 @@ from harness.kernels.listed import Listed, UnknownKernel
 from harness.kernels.run import Asked, Found, KernelError, measure
 from harness.kernels.table import table
 from harness.protocols import SPEC, UnknownProtocol, chosen
-from harness.results import ResultsError
+from harness.results import ResultsError, models
 from harness.rig.bpf import BpfError
 from harness.vm.machine import MachineError, check_tools
 
 SMOKE = "limiter"
 SMOKE_INPUTS, INPUTS = 300, 2000
 BOOT_SECONDS_MAX = 10
-RESULTS = ("kernel", "boot_seconds", "programs", "conformance")
 
 
 def progress(text: str) -> None:
@@ -68,7 +67,13 @@ def one(kernel: Listed, what: Asked, before: baseline.Baseline) -> Found:
     known = before.get(baseline.kernel_of(found.kernel), {})
     for program in found.programs:
         program["baseline"] = known.get(program["program"])
-    run.keep("kernels", kernel.name, {key: value for key, value in asdict(found).items() if key in RESULTS})
+    kept = models.Kernel(
+        kernel=found.kernel,
+        boot_seconds=found.boot_seconds,
+        programs=[models.Program.model_validate(each) for each in found.programs],
+        conformance=[models.KernelConformance.model_validate(each) for each in found.conformance],
+    )
+    run.keep("kernels", kernel.name, kept.model_dump())
     booted = f"booted in {found.boot_seconds:.1f} s, " if found.boot_seconds is not None else ""
     progress(f"{kernel.name}: {booted}{run.seconds:.0f} s in all")
     return found

@@ -114,7 +114,9 @@ def main() -> int:
         verdicts = hunt_all(picked, options.without_faults)
         # a run of selected mutants is for whoever works on them, so it is not kept for the report
         if len(picked) == len(mutants) and not options.without_faults:
-            run.keep("mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()))
+            run.keep(
+                "mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()).model_dump()
+            )
     except (CatalogueError, ResultsError, TlcError, UnknownProtocol) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

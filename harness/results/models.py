@@ -207,6 +207,8 @@ class Row(Found):
 
 
 class Axis(Found):
+    """One axis. title: the quantity. unit: in words, or "" for a share or a count. log: whether it is logarithmic."""
+
     title: str
     unit: str = ""
     log: bool = False

@@ -104,7 +104,7 @@ def test_the_table_has_what_counts():
 
 
 def test_the_curves_leave_out_what_says_nothing():
-    p50, p99, p999, use, cost = (curve.plain() for curve in curves("p", RUNS))
+    p50, p99, p999, use, cost = (curve.found().model_dump() for curve in curves("p", RUNS))
     (point,) = p99["series"]["generated"]
     assert point["x"] == 100_000 and point["low"] < point["y"] < point["high"]
     assert (

@@ -30,7 +30,7 @@ def test_the_table_has_every_figure_and_groups_notes():
     assert "2.00 [1.50, 2.50]" in lines[2] and lines[2].endswith("-")
     assert "200.0 [200.0, 200.0]" in lines[3] and "0.500 [0.500, 0.500]" in lines[3]
     assert lines[4:6] == ["  note: disturbed (hot one, hot other)", "  note: lost (hot other)"]
-    saved = json.loads(json.dumps(report.found()))
+    saved = json.loads(json.dumps(report.found().model_dump()))
     assert saved["sections"]["A section"][1]["figures"]["ns"]["median"] == 200.0
 
 

@@ -32,7 +32,7 @@ PAIRS = {
 
 
 def test_a_point_is_where_it_was_put():
-    found = curve("title", scale(), OUTCOMES, PAIRS).plain()
+    found = curve("title", scale(), OUTCOMES, PAIRS).found().model_dump()
     assert [point["x"] for point in found["series"]["generated"]] == [1024, 1 << 20]
     assert found["series"]["generated"][1]["y"] == pytest.approx(4.0) and found["series"]["reflector"][0][
         "y"
@@ -42,7 +42,9 @@ def test_a_point_is_where_it_was_put():
 
 def test_a_share_is_measured():
     measured = scale((("rejected",), ("granted", "rejected")))
-    assert [point["x"] for point in curve("title", measured, OUTCOMES, PAIRS).plain()["series"]["generated"]] == [
+    assert [
+        point["x"] for point in curve("title", measured, OUTCOMES, PAIRS).found().model_dump()["series"]["generated"]
+    ] == [
         0.0,
         0.4,
     ]
@@ -55,7 +57,7 @@ def test_what_does_not_count_is_left_out():
     assert few.notes == ("strange",) and many.notes == ()
     nothing = {**PAIRS, "few": PAIRS["few"][2:]}
     assert table(scale(), OUTCOMES, nothing, {"few": {}, "many": {}})[0].notes == ("no run counts",)
-    assert curve("title", scale(), OUTCOMES, nothing).plain()["notes"] == ["few: no run counts"]
+    assert curve("title", scale(), OUTCOMES, nothing).found().model_dump()["notes"] == ["few: no run counts"]
 
 
 def test_serving_cores_are_told_in_terms_of_one():
@@ -67,7 +69,7 @@ def test_serving_cores_are_told_in_terms_of_one():
     one, two, _ = serving_cores.table(runs, {})
     assert (one.workload, two.workload) == ("hot, 1 core", "hot, 2 cores")
     assert two.figures["times one core"].median == pytest.approx(1.625) and one.figures["times one core"].median == 1
-    found = serving_cores.curve("p", runs).plain()
+    found = serving_cores.curve("p", runs).found().model_dump()
     assert [point["x"] for point in found["series"]["hot"]] == [1, 2] and len(found["series"]["reflector"]) == 1
 
 
