@@ -171,7 +171,7 @@ def test_what_a_model_inherits_from_another(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place", "complaint"),
     [
-        ("size: large", "sise: large", "sise", "models.fail_live.sise is no key; known here: module, .*about, like"),
+        ("size: large", "scale: large", "scale", "models.fail_live.scale is no key; known here: module, .*about, like"),
         ("view: View", "sight: View", "sight", "base.sight is no key; known here: module, "),
         ("size: large", "size: tiny", "size: tiny", "models.fail_live.size is \"tiny\"; it must be 'small' or 'large'"),
         ("distinct: 7", "distinct: many", "distinct", 'models.small.recorded.distinct is "many"'),
@@ -179,7 +179,7 @@ def test_what_a_model_inherits_from_another(folder: Path) -> None:
         ("like: live", "like: life", "like: life", "there is no model 'life' to be like; there are: small, live, fail"),
         ("like: small", "like: fail_all", "like: fail_all", "models in a circle: fail_draw, which is like fail_all, w"),
         ("like: small", "like: fail_draw", "like: fail_draw\n", "a circle: fail_draw, which is like fail_draw; remove"),
-        ("fails: deadlock", "fails: never", "fails: never", "models.fail_stuck.fails is 'never'; write `invariant NAM"),
+        ("fails: deadlock", "fails: never", "fails: never", "models.fail_stuck.fails is 'never'; write `invariant "),
         ("property Ends", "property", "fails: property", "models.fail_live.fails is 'property'; write "),
         ("invariant Small", "invariant Tiny", "fails: invariant Tiny", "does not check Tiny; it checks NoTicketTwice,"),
         ("module: Live", "module: Absent", "module: Absent", r"module is 'Absent', but there is no \S+/Absent.tla; na"),
