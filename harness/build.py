@@ -71,7 +71,7 @@ def build(protocol: str, home: Path | None = None, release: str | None = None) -
         if form.name == OLDER:
             generated = home / "older"
             _generate(protocol, form, generated)
-        stamp, doing = home / "form", f"building {protocol}"
+        stamp, doing = home / "form", f"building {protocol} (in runtime/, where the paths below begin)"
         if (stamp.read_text() if stamp.exists() else SHIPPED) != form.name:
             make(protocol, generated, home, "clean", doing=doing)
         make(protocol, generated, home, doing=doing)

@@ -69,7 +69,7 @@ def measure(path: Path) -> list[Measured]:
     if not VERISTAT.exists():
         raise VeristatError(f"{VERISTAT} is not there: run ./bootstrap")
     if not path.exists():
-        raise VeristatError(f"{path} is not there: run `just build`")
+        raise VeristatError(f"{path} is not there: run `just build {path.parent.name}`")
     arguments = [
         str(VERISTAT),
         "-v",
@@ -226,7 +226,9 @@ def main() -> int:
     for fault in faults:
         print(f"veristat: {fault}", file=sys.stderr)
     if faults:
-        print("veristat: `just kernels --kernel host` names the lines of TLA+ that it is about", file=sys.stderr)
+        failed = " ".join(dict.fromkeys(each.protocol for each in judged if each.faults))
+        keeps = f"`just kernels {failed} --kernel host` keeps the verifier's log"
+        print(f"veristat: {keeps}, with the lines of TLA+ and C that it is about", file=sys.stderr)
     if not faults and not arguments.json:
         release = os.uname().release
         since = ".".join(map(str, BUDGETS_SINCE))
