@@ -1,7 +1,7 @@
 """Defines the keys of a protocol's layout.yaml, and reads it.
 
 The models below are the schema; spec/layout.schema.json is made from them. Reading merges the
-files that a layout uses, and reports each error at its line (yaml_source.py). resolve.py finds
+files that a layout uses, and reports each error at its line (source.py). resolve.py finds
 what the names refer to.
 """
 
