@@ -61,7 +61,10 @@ def children(value: object) -> Iterator[Any]:
             elif is_node(item):
                 yield item
     else:
-        for name in _parts[type(value)] or ():
+        parts = _parts[type(value)]
+        if parts is None:
+            raise TypeError(f"only nodes and tuples have nodes below them, not {value!r}")
+        for name in parts:
             yield from children((getattr(value, name),))
 
 
@@ -139,6 +142,8 @@ def leaves(body: Body) -> Iterator[Leaf]:
             yield from leaves(otherwise)
         case Bind(body=inner):
             yield from leaves(inner)
+        case _:
+            raise TypeError(f"only the body of a step has leaves, not {body!r}")
 
 
 def is_called(step: Step, leaf: Leaf, label: str) -> bool:

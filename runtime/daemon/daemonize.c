@@ -36,9 +36,11 @@ static int wait_for_child(pid_t child, int fd)
 	ssize_t size = read(fd, &err, sizeof(err));
 
 	close(fd);
+	if (size == sizeof(err) && !err)
+		return 0;
+	waitpid(child, &status, 0); /* until then it keeps its claim */
 	if (size == sizeof(err))
 		return err;
-	waitpid(child, &status, 0);
 	log_error("the daemon ended before it was ready (wait status 0x%x)", status);
 	return -ECHILD;
 }

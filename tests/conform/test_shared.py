@@ -85,7 +85,7 @@ def test_an_outline_has_no_steps(shared):
         0
     ].step.name
     assert bare.tables == shared.shipped.tables and bare.message == shared.shipped.message
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError, match="only the body of a step has leaves, not None"):
         early_tables(bare.xdp)
 
 

@@ -475,6 +475,7 @@ def test_recipes_find_a_folder(
     assert ledger.places() == set(ledger.added)
     code, said = just("load", "ledger", ledger.iface, "--segments", str(tmp_path / "other"))
     assert code == 1 and "name the folder that they were drained to" in said
+    assert not ledger.status()["daemon"]["alive"], "a daemon that could not start has ended when that is reported"
     assert f"`just serve ledger --segments {tmp_path / 'other'}` starts it once the reason above is removed" in said
     serving = os.fork()
     if serving == 0:  # it becomes the daemon
