@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from codegen import ir
 from codegen.analysis.step_facts import Steps
+from codegen.assemble.protocol import section, sections
 from codegen.assemble.steps import StepCompiler
 from codegen.errors import LayoutInconsistent, StepSignature
 from codegen.layout.resolve import Resolved, position
-from codegen.layout.sections import SectionPlan
 
 
 def compile_daemon_steps(compiler: StepCompiler, others: dict[str, ir.Step]) -> dict[str, ir.Step]:
@@ -71,27 +71,15 @@ def _drain(resolved: Resolved, steps: Steps) -> ir.Drain | None:
     plan, model = resolved.drain, resolved.layout.drain
     if plan is None or model is None:
         return None
-
-    def section(one: SectionPlan) -> ir.Section:
-        facts = steps[one.step]
-        return ir.Section(
-            one.table,
-            facts.step,
-            resolved.tables[one.table].index,
-            "drop",
-            facts.changes_cell,
-            one.reads,
-        )
-
     return ir.Drain(
         plan.each,
         plan.lanes,
         plan.lane,
         plan.number,
-        tuple(map(section, plan.takes)),
-        section(plan.written),
-        section(plan.synced),
-        tuple(map(section, plan.begins)),
+        sections(plan.takes, resolved, steps),
+        section(plan.written, resolved, steps),
+        section(plan.synced, resolved, steps),
+        sections(plan.begins, resolved, steps),
         tuple(model.entry),
         plan.batch,
         model.segment_bytes,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from codegen import ir
 from codegen.analysis.step_facts import Steps
 from codegen.layout.resolve import Resolved
@@ -24,13 +26,13 @@ def section(plan: SectionPlan, resolved: Resolved, steps: Steps) -> ir.Section:
     )
 
 
+def sections(plans: Iterable[SectionPlan], resolved: Resolved, steps: Steps) -> tuple[ir.Section, ...]:
+    return tuple(section(plan, resolved, steps) for plan in plans)
+
+
 def assemble(resolved: Resolved, steps: Steps, sources: tuple[str, ...]) -> ir.Protocol:
     written = resolved.layout
     budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep", "restore")]
-
-    def sections(plans: list[SectionPlan]) -> tuple[ir.Section, ...]:
-        return tuple(section(plan, resolved, steps) for plan in plans)
-
     return ir.Protocol(
         name=written.protocol,
         module=written.module,
@@ -46,19 +48,22 @@ def assemble(resolved: Resolved, steps: Steps, sources: tuple[str, ...]) -> ir.P
         token=resolved.token,
         promiscuous=written.promiscuous,
         tables=tuple(resolved.tables.values()),
-        xdp=sections(resolved.xdp),
-        tc=sections(resolved.tc),
-        user=sections(resolved.user),
+        xdp=sections(resolved.xdp, resolved, steps),
+        tc=sections(resolved.tc, resolved, steps),
+        user=sections(resolved.user, resolved, steps),
         user_row=isinstance(written.hooks.user, list),
         forwards=tuple(written.forwards),
         tail=resolved.tail,
         sweep_period_ms=written.sweep.period_ms if written.sweep else 0,
         sweep=(
             *(
-                ir.Pass(each, sections(plans), f"sweep_{number}")
+                ir.Pass(each, sections(plans, resolved, steps), f"sweep_{number}")
                 for number, (each, plans) in enumerate(resolved.sweep, 1)
             ),
-            *(ir.Pass(each, sections(plans), "restore") for each, plans in resolved.passes()[len(resolved.sweep) :]),
+            *(
+                ir.Pass(each, sections(plans, resolved, steps), "restore")
+                for each, plans in resolved.passes()[len(resolved.sweep) :]
+            ),
         ),
         restore=ir.Restore(written.restore.rows, written.restore.fate.field, tuple(written.restore.fate.done))
         if written.restore

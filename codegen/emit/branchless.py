@@ -8,9 +8,9 @@ arithmetic: a condition becomes a bit, and a choice a multiplication.
 from __future__ import annotations
 
 from codegen.emit.branch_numbers import Choice
-from codegen.emit.c_text import ATOM, BIT_AND, BIT_OR, PRODUCT, SHIFT, SUM, Text, kind_of_width
+from codegen.emit.c_text import ATOM, BIT_AND, BIT_OR, PRODUCT, SHIFT, SUM, Text
 from codegen.emit.step_context import StepContext
-from codegen.emit.types import WORD_BITS, c_type
+from codegen.emit.types import WORD_BITS
 from codegen.emit.writers import ScalarWriter
 from codegen.ir import Bits, Compare, Expr, First, If, In, Int, Logic, Not, SetOf, UInt, expect
 from codegen.ir.measure import interval_of, width_bits
@@ -70,10 +70,7 @@ class Branchless:
         assert expr.none is not None
         context = self.context
         local = context.result("first")
-        bits = max(1, interval_of(expr).high.bit_length())
-        none = self.scalars.scalar(expr.none)
-        context.lines.add(f"{c_type(context.names, UInt(bits))} {local} = {none};")
-        context.lines.add("")
+        found = context.number(local, interval_of(expr), self.scalars.scalar(expr.none))
         low, high = expect(expr.domain.low, Int).value, expect(expr.domain.high, Int).value
         name = context.fresh(expr.variable)
         context.bind(expr.variable, Text(name, ATOM, "u32"))
@@ -95,4 +92,4 @@ class Branchless:
             context.lines.add(head)
             with context.lines.indented():
                 context.lines.add(step)
-        return Text(local, ATOM, kind_of_width(bits))
+        return found

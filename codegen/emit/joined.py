@@ -21,8 +21,7 @@ def joined(context: StepContext, op: str, operands: Sequence[Callable[[], Text]]
         value, statements = context.captured(operand)
         if statements:
             local = context.fresh("holds")
-            context.lines.add(f"bool {local} = {f' {symbol} '.join(parts)};")
-            context.lines.add("")
+            context.lines.declare(f"bool {local} = {f' {symbol} '.join(parts)};")
             with context.lines.block(f"if ({local if op == 'and' else '!' + local})"):
                 context.lines.extend(statements)
                 context.lines.add(f"{local} = {value};")

@@ -21,6 +21,11 @@ class Lines:
     def add(self, text: str) -> None:
         self.lines.append("\t" * self.depth + text if text else "")
 
+    def declare(self, text: str) -> None:
+        """Adds a declaration, with the blank line that follows it."""
+        self.add(text)
+        self.add("")
+
     def extend(self, nested: list[str]) -> None:
         """Adds statements of a block inside this one, which have their indentation already."""
         self.lines += nested

@@ -31,8 +31,7 @@ class Locals:
             text = self.scalars.scalar(value)
             self.context.lines.add(f"const {self.type_of(value)} {local} = {text};")
         else:
-            self.context.lines.add(f"{c_type(self.names, type_)} {local};")
-            self.context.lines.add("")
+            self.context.lines.declare(f"{c_type(self.names, type_)} {local};")
             self.values.into(Place(local), type_, value)
         return Place(local)
 

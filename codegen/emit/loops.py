@@ -18,7 +18,6 @@ from codegen.emit.c_text import (
     Text,
     cast,
     kind_of_type,
-    kind_of_width,
 )
 from codegen.emit.helpers import UNROLL_MAX
 from codegen.emit.joined import joined
@@ -26,7 +25,7 @@ from codegen.emit.places import Places
 from codegen.emit.step_context import StepContext
 from codegen.emit.types import Vector, c_type
 from codegen.emit.writers import ScalarWriter
-from codegen.ir import Bits, Bool, Count, Expr, First, Int, Not, Quantifier, Range, SetOf, UInt
+from codegen.ir import Bits, Bool, Count, Expr, First, Int, Not, Quantifier, Range, SetOf
 from codegen.ir.measure import interval_of, is_scalar
 from codegen.ir.walk import substitute
 
@@ -98,8 +97,7 @@ class Loops:
             return
         step = self.context.fresh("step")
         with self.context.lines.block(f"for (__u32 {step} = 0; {step} < {domain.bound}; {step}++)"):
-            self.context.lines.add(f"const {wide} {local} = {low.at(SUM)} + {step};")
-            self.context.lines.add("")
+            self.context.lines.declare(f"const {wide} {local} = {low.at(SUM)} + {step};")
             last = cast(high, "u64" if wide == "__u64" else "u32") if interval_of(domain.high).low >= 0 else high
             if interval_of(domain.high).low < 0:
                 self.context.lines.add(f"if ((__s64){local} > {last.at(RELATION + 1)})")
@@ -122,10 +120,9 @@ class Loops:
                 item = self.helpers.item(domain.type, place.address, position)
             else:
                 item = ("&" if pointer else "") + f"{place.member('items').text}[{position}]"
-            self.context.lines.add(
+            self.context.lines.declare(
                 f"const {c_type(self.names, vector.element)} {'*' if pointer else ''}{local} = {item};"
             )
-            self.context.lines.add("")
             element = Text(f"*{local}", UNARY) if pointer else Text(local, ATOM, kind_of_type(vector.element))
             self.context.bind(name, Place(local, True, place.shared) if pointer else element)
             if vector.counted:
@@ -144,8 +141,7 @@ class Loops:
         if isinstance(expr.domain, SetOf):
             return self._unrolled(expr, expr.domain.elements)
         local = self.context.result("found" if exists else "all")
-        self.context.lines.add(f"bool {local} = {'false' if exists else 'true'};")
-        self.context.lines.add("")
+        self.context.lines.declare(f"bool {local} = {'false' if exists else 'true'};")
         predicate = expr.predicate if exists else Not(expr.predicate, Bool(), expr.span)
         self._search(expr.variable, expr.domain, predicate, local, lambda _: "true" if exists else "false")
         return Text(local)
@@ -163,17 +159,13 @@ class Loops:
             return self.branchless.searched(expr)
         local = self.context.result("first")
         none = self.scalars.scalar(expr.none) if expr.none is not None else self.scalars.scalar(expr.domain.low)
-        interval = interval_of(expr)
-        self.context.lines.add(f"{c_type(self.names, UInt(max(1, interval.high.bit_length())))} {local} = {none};")
-        self.context.lines.add("")
+        found = self.context.number(local, interval_of(expr), none)
         self._search(expr.variable, expr.domain, expr.predicate, local, lambda element: element.text)
-        return Text(local, ATOM, kind_of_width(interval.high.bit_length()))
+        return found
 
     def count(self, expr: Count) -> Text:
         local = self.context.result("count")
-        bits = max(1, interval_of(expr).high.bit_length())
-        self.context.lines.add(f"{c_type(self.names, UInt(bits))} {local} = 0;")
-        self.context.lines.add("")
+        counted = self.context.number(local, interval_of(expr), 0)
         with self.loop(expr.variable, expr.domain), self.when(expr.predicate):
             self.context.lines.add(f"{local}++;")
-        return Text(local, ATOM, kind_of_width(bits))
+        return counted

@@ -225,8 +225,7 @@ class Scalars:
                 f"{condition} ? {then.at(CONDITIONAL + 1)} : {otherwise.at(CONDITIONAL + 1)}", CONDITIONAL, kind
             )
         local = self.context.fresh("value")
-        self.context.lines.add(f"{self.locals.type_of(expr)} {local};")
-        self.context.lines.add("")
+        self.context.lines.declare(f"{self.locals.type_of(expr)} {local};")
         with self.context.lines.block(f"if ({condition})", "} else {"):
             self.context.lines.extend(then_lines)
             self.context.lines.add(f"{local} = {then};")

@@ -160,8 +160,7 @@ class Sets:
                 )
             case Filter() | Image():
                 local = self.context.fresh("bits")
-                self.context.lines.add(f"{c_type(self.names, expr.type)} {local} = 0;")
-                self.context.lines.add("")
+                self.context.lines.declare(f"{c_type(self.names, expr.type)} {local} = 0;")
                 with self.loops.loop(expr.variable, expr.domain) as element, self.loops.when(expr.predicate):
                     value = element if isinstance(expr, Filter) else self.scalars.scalar(expr.value)
                     self.context.lines.add(f"{local} |= {one} << {value.at(PRODUCT)};")

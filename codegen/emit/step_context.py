@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from codegen.c.names import Names, variable
-from codegen.emit.c_text import Place, Text
+from codegen.emit.c_text import ATOM, Place, Text, kind_of_width
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import Lines
-from codegen.ir import Expr, Interval, expect
+from codegen.emit.types import c_type
+from codegen.ir import Expr, Interval, UInt, expect
 from codegen.ir.locations import is_path, location
 
 ItemKey = tuple[str, int]
@@ -57,6 +58,12 @@ class StepContext:
         """Returns the name of the local for a loop's result."""
         name, self.hint = self.hint or name, ""
         return self.fresh(name)
+
+    def number(self, local: str, interval: Interval, initial: object) -> Text:
+        """Declares a local for a number within an interval, and returns it."""
+        bits = max(1, interval.high.bit_length())
+        self.lines.declare(f"{c_type(self.names, UInt(bits))} {local} = {initial};")
+        return Text(local, ATOM, kind_of_width(bits))
 
     def bind(self, name: str, what: Place | Text) -> None:
         """Says what a variable is in C."""

@@ -176,8 +176,7 @@ class StepWriter:
             if times > 1:
                 local = context.fresh("at")
                 index_text = self.scalars.scalar(indices[item])
-                context.lines.add(f"const __u32 {local} = stepwise_position({index_text}, {item[1]});")
-                context.lines.add("")
+                context.lines.declare(f"const __u32 {local} = stepwise_position({index_text}, {item[1]});")
                 context.positions[item] = local
 
     def _indices(self, leaf: Leaf) -> Iterator[tuple[Expr, Vector]]:

@@ -8,8 +8,8 @@ is a shift instead of a chain of branches. Others are C arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any
 
 from codegen.c.names import Names, field, type_label
 from codegen.ir import (
@@ -22,7 +22,6 @@ from codegen.ir import (
     Filter,
     Image,
     In,
-    Interval,
     Protocol,
     Record,
     Sequence,
@@ -30,12 +29,12 @@ from codegen.ir import (
     Set,
     SetOf,
     SetOp,
-    Span,
     Tail,
     Type,
     UInt,
 )
 from codegen.ir.measure import is_scalar, is_vector, width_bits
+from codegen.ir.walk import children
 
 WORD_BITS = 64
 
@@ -181,21 +180,18 @@ def made_types(protocol: Protocol) -> Iterator[Type]:
     steps = [*(section.step for section in sections), *protocol.daemon_steps]
 
     def visit(node: Any) -> Iterator[Type]:
-        if isinstance(node, tuple):
-            for item in node:
-                yield from visit(item)
-        elif is_dataclass(node) and not isinstance(node, (*get_args(Type), Span, Interval)):
-            if isinstance(node, (SetOf, SetOp, Image, Filter, SequenceOf, Append, Tail)) and is_vector(node.type):
-                yield node.type
-            for each in fields(node):
-                inner = getattr(node, each.name)
-                # C needs no set for a literal that is compared element by element, inserted or removed.
-                unmade = isinstance(node, In) or (
-                    isinstance(node, SetOp) and node.op != "intersect" and each.name == "right"
-                )
-                if unmade and isinstance(inner, SetOf) and (isinstance(node, In) or len(inner.elements) == 1):
-                    inner = inner.elements
-                yield from visit(inner)
+        if isinstance(node, (SetOf, SetOp, Image, Filter, SequenceOf, Append, Tail)) and is_vector(node.type):
+            yield node.type
+        # C needs no set for a literal that is compared element by element, inserted or removed.
+        match node:
+            case In(element=element, set=SetOf(elements=elements)):
+                below = [element, *elements]
+            case SetOp(left=left, right=SetOf(elements=(only,))) if node.op != "intersect":
+                below = [left, only]
+            case _:
+                below = list(children(node))
+        for inner in below:
+            yield from visit(inner)
 
     for step in steps:
         yield from visit(step.body)

@@ -218,10 +218,9 @@ class Values:
             return
         index = self.scalars.scalar(head)
         item = Place(self.context.fresh("item"))
-        self.context.lines.add(
+        self.context.lines.declare(
             f"{c_type(self.names, vector.element)} {item.text} = *{self.helpers.at(type_)}({target.address}, {index});"
         )
-        self.context.lines.add("")
         self.put(item, vector.element, rest, value)
         self.context.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
 
