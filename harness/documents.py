@@ -11,7 +11,7 @@ import yaml
 
 from codegen.errors import Errors, FileMissing, LayoutInvalid, SpecErrors
 from codegen.ir.types import Span
-from codegen.layout.schema import Source, invalid, parse
+from codegen.layout.source import Source, invalid, parse
 from harness.protocols import REPOSITORY
 
 Document = TypeVar("Document", bound=pydantic.BaseModel)

@@ -22,7 +22,7 @@ def older_of(spec: Path) -> Older | None:
     Raises SpecErrors.
     """
     folders, errors = Folders.of(spec), Errors()
-    read = schema.read(folders.layout, list(folders.others), None, folders.display, errors)
+    read = schema.read(folders.layout, folders.others, None, folders.display, errors)
     errors.raise_if_any()
     return read[0].older if read else None
 

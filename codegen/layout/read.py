@@ -28,7 +28,7 @@ def read_layout(
             )
         )
         return None
-    found = schema.read(folders.layout, list(folders.others), override, folders.display, errors)
+    found = schema.read(folders.layout, folders.others, override, folders.display, errors)
     if found is not None and name not in (None, found[0].protocol):
         errors.add(
             LayoutInconsistent(

@@ -20,10 +20,9 @@ from codegen.layout.schema import (
     Age,
     Layout,
     Local,
-    Source,
 )
 from codegen.layout.sections import SectionPlan, Sections
-from codegen.layout.source import Place
+from codegen.layout.source import Place, Source
 
 CAPACITY_MAX = 2**31
 TAIL_BYTES_MIN, TAIL_BYTES_MAX = 9, 1024

@@ -8,6 +8,7 @@ what the names refer to.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,9 +17,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapt
 from codegen.display import Display
 from codegen.errors import Errors, FileMissing
 from codegen.ir import Span
-from codegen.layout.source import Place, Source, complaints, invalid, parse, text_of
-
-__all__ = ["Layout", "Source", "invalid", "json_schema", "parse", "read"]
+from codegen.layout.source import Place, Source, complaints, parse, text_of
 
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME)]
@@ -492,7 +491,7 @@ def unwrapped(text: str) -> str:
 
 
 def read(
-    path: Path, folders: list[Path], override: dict[str, Any] | Source | None, display: Display, errors: Errors
+    path: Path, folders: Sequence[Path], override: dict[str, Any] | Source | None, display: Display, errors: Errors
 ) -> tuple[Layout, Source] | None:
     """Reads a layout and the layouts that it uses. Returns None after reporting errors.
 
@@ -526,7 +525,9 @@ def used_folders(path: Path) -> list[Path]:
     return found
 
 
-def load(path: Path, folders: list[Path], display: Display, errors: Errors, above: tuple[Path, ...]) -> Source | None:
+def load(
+    path: Path, folders: Sequence[Path], display: Display, errors: Errors, above: tuple[Path, ...]
+) -> Source | None:
     """Reads one file and merges it over the files that it uses."""
     text = text_of(path, display.name(path), errors)
     own = parse(text, display.name(path), errors) if text is not None else None

@@ -23,4 +23,4 @@ def read_module(folders: Folders, name: str, named: Span, errors: Errors) -> san
                 span = Span(folders.display.name(folder / f"{standard}.tla"), 1, 1)
                 errors.add(FileMissing(span, f"{standard} is a standard module", "rename this one"))
                 return None
-    return sany.read(path, list(folders.others), folders.display, errors)
+    return sany.read(path, folders.others, folders.display, errors)

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -177,7 +178,7 @@ def tools_jar(repository: Path) -> Path:
 ERROR_PLACE = re.compile(r"[Ll]ine (\d+), col(?:umn)? (\d+)(?:\s+to line \d+, col(?:umn)? \d+)? of module (\S+?)[.:]?$")
 
 
-def read(path: Path, folders: list[Path], display: Display, errors: Errors) -> Module | None:
+def read(path: Path, folders: Sequence[Path], display: Display, errors: Errors) -> Module | None:
     """Parses the module at `path`. Modules that it extends must be beside it or in `folders`.
 
     Returns None after reporting SANY's errors.
@@ -234,7 +235,7 @@ class Export:
     texts: dict[Path, bytes]
     """The files' contents at that time."""
 
-    def is_what_there_is(self, path: Path, folders: list[Path]) -> bool:
+    def is_what_there_is(self, path: Path, folders: Sequence[Path]) -> bool:
         """Whether the files are unchanged, so that SANY would give the same result."""
         if module_files(self.log, path, folders) != self.files:
             return False
@@ -261,7 +262,7 @@ def java(jar: Path, options: list[str], arguments: list[str], folder: Path) -> s
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def module_files(log: str, path: Path, folders: list[Path]) -> dict[str, Path]:
+def module_files(log: str, path: Path, folders: Sequence[Path]) -> dict[str, Path]:
     """Returns the file of each module that SANY read."""
     files: dict[str, Path] = {}
     for name in (

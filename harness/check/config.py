@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 
 from harness import documents
 from harness.check.models import Model, file_of
+from harness.files import replace_whole
 
 _NAMES = {
     "specification": "SPECIFICATION",
@@ -40,7 +40,4 @@ def text_of(model: Model) -> str:
 
 def write(model: Model) -> None:
     """Writes a model's .cfg to `model.config`. Another check may read it at the same time, so it is replaced whole."""
-    model.config.parent.mkdir(parents=True, exist_ok=True)
-    unnamed = model.config.with_name(f"{model.config.name}.{os.getpid()}")
-    unnamed.write_text(text_of(model), encoding="utf-8")
-    unnamed.replace(model.config)
+    replace_whole(model.config, text_of(model))

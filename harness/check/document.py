@@ -14,6 +14,7 @@ import pydantic
 import yaml
 
 from codegen.errors import Errors, LayoutInvalid, SpecErrors
+from codegen.layout.source import Place
 from harness import documents
 from harness.tlc import EXIT_VERDICTS, TlcError
 
@@ -24,7 +25,6 @@ NAMED_VERDICTS = ("invariant", "property")
 _UNNAMED_VERDICTS = tuple(each for each in EXIT_VERDICTS.values() if each not in (*NAMED_VERDICTS, "holds"))
 _STATEMENT = re.compile(r"(\w+)\s*(?:=|<-)\s*\S.*", re.DOTALL)
 _FAILS = re.compile(rf"({'|'.join(NAMED_VERDICTS)}) (\w+)|{'|'.join(_UNNAMED_VERDICTS)}")
-Place = tuple[str | int, ...]
 
 
 class Settings(documents.Strict):

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.files import replace_whole
 from harness.protocols import REPOSITORY
 
 FORMAT = 1
@@ -73,11 +74,8 @@ class Run:
             "seconds": round(self.seconds, 3),
             "found": found,
         }
-        partial = path.with_suffix(f".{os.getpid()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-            partial.replace(path)
+            replace_whole(path, json.dumps(content, indent=1) + "\n")
         except OSError as error:
             raise ResultsError(
                 f"cannot keep results in {path}: {error.strerror}; name another folder by STEPWISE_RESULTS"

@@ -15,13 +15,14 @@ from codegen.errors import Errors, SpecErrors
 from codegen.ir import Span
 from codegen.ir.measure import width_bits
 from codegen.layout import schema as layout
+from codegen.layout.source import Source
 from tests.codegen.front import kit
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 STEP = "Step(cell, msg) == Reply(cell, msg)"
 
 
-def read(path: Path, override: dict | None = None) -> tuple[layout.Layout, layout.Source]:
+def read(path: Path, override: dict | None = None) -> tuple[layout.Layout, Source]:
     errors = Errors()
     found = layout.read(path, [], override, Display(path.parent, {}), errors)
     errors.raise_if_any()
@@ -72,7 +73,7 @@ def test_an_override_may_be_wrong(folder):
 
 
 def test_an_override_that_a_program_makes_has_the_place_that_it_is_given(folder):
-    override = layout.Source.placed({"tables": {"cell": {"capacity": []}}}, Span("conform.yaml", 7, 3))
+    override = Source.placed({"tables": {"cell": {"capacity": []}}}, Span("conform.yaml", 7, 3))
     with pytest.raises(SpecErrors, match="conform.yaml:7:3: error: tables.cell.capacity is a list"):
         load(folder, override)
 
