@@ -177,8 +177,15 @@ int frame_sender_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-void frame_replies_add(struct frame_replies *replies, const struct endpoint_datagram *reply)
+static struct frame_replies *replies_of(struct endpoint *endpoint)
 {
+	return &((struct frame_endpoint *)endpoint)->replies;
+}
+
+void frame_reply(struct endpoint *endpoint, size_t index)
+{
+	const struct endpoint_datagram *reply = &endpoint->datagrams[index];
+	struct frame_replies *replies = replies_of(endpoint);
 	struct iovec *vector = &replies->vectors[replies->count];
 	struct sockaddr_ll *way = &replies->ways[replies->count];
 
@@ -192,8 +199,10 @@ void frame_replies_add(struct frame_replies *replies, const struct endpoint_data
 	};
 }
 
-void frame_replies_send(struct frame_replies *replies, struct daemon_statistics *statistics)
+void frame_flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
 {
+	struct frame_replies *replies = replies_of(endpoint);
+
 	for (size_t next = 0; next < replies->count;) {
 		int sent = sendmmsg(replies->fd, replies->messages + next, replies->count - next,
 				    MSG_DONTWAIT);

@@ -19,6 +19,12 @@ struct frame_replies {
 	struct mmsghdr messages[ENDPOINT_BATCH_MAX];
 };
 
+/* The first member of an endpoint that receives whole frames. */
+struct frame_endpoint {
+	struct endpoint endpoint; /* must be first: the operations receive it */
+	struct frame_replies replies;
+};
+
 /* True if `size` bytes contain a whole datagram that is not too long for an endpoint. */
 bool frame_is_whole(const unsigned char *frame, size_t size);
 
@@ -34,16 +40,12 @@ struct in6_addr frame_source(const unsigned char *frame);
 int frame_sender_open(void);
 
 /*
- * Turns the frame of `reply` round, so that it goes back to its sender. The payload is already
- * changed.
+ * These implement the operations of the same names, for the endpoint of a `struct frame_endpoint`.
+ * A reply is the frame turned round, so that it goes back to its sender.
  */
-void frame_replies_add(struct frame_replies *replies, const struct endpoint_datagram *reply);
-
-/* Implements endpoint_operations.keep and .restore. */
+void frame_reply(struct endpoint *endpoint, size_t index);
+void frame_flush(struct endpoint *endpoint, struct daemon_statistics *statistics);
 void frame_keep(const struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
 void frame_restore(struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
-
-/* Implements endpoint_operations.flush. */
-void frame_replies_send(struct frame_replies *replies, struct daemon_statistics *statistics);
 
 #endif

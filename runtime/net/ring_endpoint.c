@@ -17,7 +17,7 @@ struct frame {
 };
 
 struct ring_endpoint {
-	struct endpoint endpoint; /* must be first: the operations receive it */
+	struct frame_endpoint framed; /* must be first: the operations receive it */
 	struct ring_buffer *ring;
 	struct stepwise_ring_limits *limits; /* shared with the programs */
 	__u64 lost_before;		     /* value of limits->lost at the start */
@@ -26,7 +26,6 @@ struct ring_endpoint {
 	struct frame frames[ENDPOINT_BATCH_MAX];
 	size_t sample_count; /* samples taken from the ring */
 	size_t frame_count;  /* samples of these that contain a datagram */
-	struct frame_replies replies;
 };
 
 static bool is_whole(const struct stepwise_ring_frame *frame, size_t sample_size)
@@ -48,7 +47,7 @@ static int take(void *context, void *sample, size_t sample_size)
 
 	if (is_whole(frame, sample_size)) {
 		memcpy(copy, frame->bytes, frame->size);
-		ring->endpoint.datagrams[ring->frame_count++] =
+		ring->framed.endpoint.datagrams[ring->frame_count++] =
 			frame_datagram(copy, frame->ifindex);
 	} else {
 		ring->statistics->received++;
@@ -69,18 +68,6 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *stati
 	return ring->frame_count;
 }
 
-static void reply(struct endpoint *endpoint, size_t index)
-{
-	struct ring_endpoint *ring = (struct ring_endpoint *)endpoint;
-
-	frame_replies_add(&ring->replies, &endpoint->datagrams[index]);
-}
-
-static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
-{
-	frame_replies_send(&((struct ring_endpoint *)endpoint)->replies, statistics);
-}
-
 static __u64 overflowed(const struct endpoint *endpoint)
 {
 	const struct ring_endpoint *ring = (const struct ring_endpoint *)endpoint;
@@ -93,8 +80,8 @@ static void close_endpoint(struct endpoint *endpoint)
 	struct ring_endpoint *ring = (struct ring_endpoint *)endpoint;
 
 	ring_buffer__free(ring->ring);
-	if (ring->endpoint.fd >= 0)
-		close(ring->endpoint.fd);
+	if (ring->framed.endpoint.fd >= 0)
+		close(ring->framed.endpoint.fd);
 	if (ring->limits)
 		munmap(ring->limits, sizeof(*ring->limits));
 	free(ring);
@@ -102,8 +89,8 @@ static void close_endpoint(struct endpoint *endpoint)
 
 static const struct endpoint_operations operations = {
 	.receive = receive,
-	.reply = reply,
-	.flush = flush,
+	.reply = frame_reply,
+	.flush = frame_flush,
 	.keep = frame_keep,
 	.restore = frame_restore,
 	.overflowed = overflowed,
@@ -158,16 +145,16 @@ static int open_ring(struct ring_endpoint *ring, __u32 buffer_bytes)
 {
 	int err;
 
-	ring->endpoint.fd = open_pinned_map("stepwise_ring");
-	if (ring->endpoint.fd < 0)
-		return ring->endpoint.fd;
-	err = empty(ring->endpoint.fd);
+	ring->framed.endpoint.fd = open_pinned_map("stepwise_ring");
+	if (ring->framed.endpoint.fd < 0)
+		return ring->framed.endpoint.fd;
+	err = empty(ring->framed.endpoint.fd);
 	if (err) {
 		log_error("cannot read the ring buffer of what the programs forward: %s",
 			  strerror(-err));
 		return err;
 	}
-	ring->ring = ring_buffer__new(ring->endpoint.fd, take, ring, NULL);
+	ring->ring = ring_buffer__new(ring->framed.endpoint.fd, take, ring, NULL);
 	err = ring->ring ? 0 : -errno;
 	if (err) {
 		log_error("cannot open the ring buffer of what the programs forward: %s",
@@ -185,11 +172,11 @@ struct endpoint *ring_endpoint_open(int sender_fd, __u32 buffer_bytes)
 		log_error("cannot open an endpoint: %s", strerror(ENOMEM));
 		return NULL;
 	}
-	ring->endpoint.operations = &operations;
-	ring->endpoint.fd = -1;
-	ring->replies.fd = sender_fd;
+	ring->framed.endpoint.operations = &operations;
+	ring->framed.endpoint.fd = -1;
+	ring->framed.replies.fd = sender_fd;
 	if (open_ring(ring, buffer_bytes) == 0)
-		return &ring->endpoint;
-	close_endpoint(&ring->endpoint);
+		return &ring->framed.endpoint;
+	close_endpoint(&ring->framed.endpoint);
 	return NULL;
 }

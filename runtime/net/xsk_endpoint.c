@@ -23,7 +23,7 @@ struct ring {
 };
 
 struct xsk_endpoint {
-	struct endpoint endpoint; /* must be first: the operations receive it */
+	struct frame_endpoint framed; /* must be first: the operations receive it */
 	unsigned int ifindex;
 	unsigned char *memory; /* chunk_count chunks */
 	__u32 chunk_count;     /* also the number of entries of each ring; a power of two */
@@ -32,7 +32,6 @@ struct xsk_endpoint {
 	/* The frames of the current batch, by their offset in `memory`. */
 	struct xdp_desc frames[ENDPOINT_BATCH_MAX];
 	size_t frame_count;
-	struct frame_replies replies;
 };
 
 /* Returns chunks to the kernel. The ring has an entry for each chunk. */
@@ -77,18 +76,6 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *stati
 	return taken;
 }
 
-static void reply(struct endpoint *endpoint, size_t index)
-{
-	struct xsk_endpoint *xsk = (struct xsk_endpoint *)endpoint;
-
-	frame_replies_add(&xsk->replies, &endpoint->datagrams[index]);
-}
-
-static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
-{
-	frame_replies_send(&((struct xsk_endpoint *)endpoint)->replies, statistics);
-}
-
 static __u64 overflowed(const struct endpoint *endpoint)
 {
 	struct xdp_statistics counted = {};
@@ -120,8 +107,8 @@ static void close_endpoint(struct endpoint *endpoint)
 
 static const struct endpoint_operations operations = {
 	.receive = receive,
-	.reply = reply,
-	.flush = flush,
+	.reply = frame_reply,
+	.flush = frame_flush,
 	.keep = frame_keep,
 	.restore = frame_restore,
 	.overflowed = overflowed,
@@ -153,7 +140,7 @@ static int map_ring(int fd, struct ring *ring, const struct xdp_ring_offset *off
  */
 static int open_rings(struct xsk_endpoint *xsk)
 {
-	const int fd = xsk->endpoint.fd, entries = xsk->chunk_count, unused = 1;
+	const int fd = xsk->framed.endpoint.fd, entries = xsk->chunk_count, unused = 1;
 	const struct xdp_umem_reg area = {
 		.addr = (__u64)(unsigned long)xsk->memory,
 		.len = (__u64)xsk->chunk_count * CHUNK_BYTES,
@@ -207,7 +194,7 @@ static int bind_socket(struct xsk_endpoint *xsk, const struct xsk_queue *queue)
 	};
 
 	/* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): only called with a socket. */
-	return bind(xsk->endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ?
+	return bind(xsk->framed.endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ?
 		       -errno :
 		       0;
 }
@@ -231,14 +218,14 @@ struct endpoint *xsk_endpoint_open(const struct xsk_queue *queue, int sender_fd,
 		return NULL;
 	xsk->ifindex = queue->ifindex;
 	xsk->chunk_count = chunks_of(buffer_bytes);
-	xsk->endpoint.operations = &operations;
-	xsk->replies.fd = sender_fd;
-	xsk->endpoint.fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	xsk->framed.endpoint.operations = &operations;
+	xsk->framed.replies.fd = sender_fd;
+	xsk->framed.endpoint.fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
 	memory = mmap(NULL, (size_t)xsk->chunk_count * CHUNK_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory != MAP_FAILED)
 		xsk->memory = memory;
-	if (xsk->endpoint.fd < 0 || !xsk->memory) {
+	if (xsk->framed.endpoint.fd < 0 || !xsk->memory) {
 		err = -errno;
 		goto failed;
 	}
@@ -249,9 +236,9 @@ struct endpoint *xsk_endpoint_open(const struct xsk_queue *queue, int sender_fd,
 	err = bind_socket(xsk, queue);
 	if (err)
 		goto failed;
-	return &xsk->endpoint;
+	return &xsk->framed.endpoint;
 failed:
-	close_endpoint(&xsk->endpoint);
+	close_endpoint(&xsk->framed.endpoint);
 	errno = -err;
 	return NULL;
 }
