@@ -81,8 +81,9 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 		return *(const __u8 *)header == 0x45 && ip->protocol == IPPROTO_UDP &&
 		       (which == STEPWISE_PORT_SOURCE || stepwise_is_host_ipv4(ip)) &&
 		       !(ip->frag_off & bpf_htons(STEPWISE_FRAGMENT_MASK)) &&
-		       stepwise_fold(stepwise_sum(header, offsetof(struct iphdr, saddr), 0) +
-				     network->sum) == 0xffff;
+		       stepwise_is_sum_correct(
+			       stepwise_sum(header, offsetof(struct iphdr, saddr), 0) +
+			       network->sum);
 	}
 	if (STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IPV6) &&
 	    packet + STEPWISE_UDP_OFFSET_IPV6 <= end) {
@@ -149,7 +150,7 @@ static __always_inline bool stepwise_is_whole(const struct udphdr *udp, const vo
  */
 static __always_inline enum stepwise_arrival stepwise_check_sum(const struct udphdr *udp, __u64 sum)
 {
-	return udp->check && stepwise_fold(sum) == 0xffff ? STEPWISE_OURS :
+	return udp->check && stepwise_is_sum_correct(sum) ? STEPWISE_OURS :
 							    STEPWISE_MALFORMED_CHECKSUM;
 }
 

@@ -192,6 +192,19 @@ static __always_inline __u16 stepwise_fold(__u64 sum)
 }
 
 /*
+ * Returns true if a sum that is not zero folds to 0xffff: if 2^16 - 1 divides it. Modulo 2^64, the
+ * multiplication divides by 2^16 - 1. It maps the multiples to the quotients, which are the smallest
+ * numbers, and all other sums above them. (H. S. Warren, "Hacker's Delight", 2nd edition, 2013,
+ * section 10-17.)
+ */
+static __always_inline bool stepwise_is_sum_correct(__u64 sum)
+{
+	const __u64 quotient_max = 0x0001000100010001ULL; /* (2^64 - 1) / (2^16 - 1) */
+
+	return sum * -quotient_max <= quotient_max;
+}
+
+/*
  * Overwrites a field that starts `offset` bytes into the payload. Returns the change of a checksum
  * over it: the sum of the old bytes minus the sum of the new ones. 2^48 - 1 is a multiple of 2^16 -
  * 1, so a sum that is subtracted from it counts as negative.

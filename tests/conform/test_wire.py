@@ -17,6 +17,7 @@ from harness.protocols import RUNTIME_INCLUDE
 SOURCE = """
 #include "bpf/stepwise_wire.h"
 __u16 fold(__u64 sum) { return stepwise_fold(sum); }
+bool is_sum_correct(__u64 sum) { return stepwise_is_sum_correct(sum); }
 __u64 sum_even(const unsigned char *from) { return stepwise_sum(from, 29, 0); }
 __u64 blank_even(unsigned char *at) { return stepwise_blank(at, 2, 25); }
 __u64 blank_odd(unsigned char *at) { return stepwise_blank(at, 3, 6); }
@@ -46,6 +47,7 @@ def wire(tmp_path_factory) -> ctypes.CDLL:
     subprocess.run(command, check=True)
     library = ctypes.CDLL(str(folder / "wire.so"))
     library.fold.restype, library.fold.argtypes = ctypes.c_uint16, [ctypes.c_uint64]
+    library.is_sum_correct.restype, library.is_sum_correct.argtypes = ctypes.c_bool, [ctypes.c_uint64]
     for name in ("sum_even", "sum_odd", "blank_even", "blank_odd", *BLOCKS):
         getattr(library, name).restype = ctypes.c_uint64
     return library
@@ -58,6 +60,17 @@ def test_a_sum_is_folded_until_nothing_carries(wire):
     noise = random.Random(5)
     for total in corners + [noise.getrandbits(64) for _ in range(10_000)]:
         assert wire.fold(total) == (total % 0xFFFF or (0xFFFF if total else 0)), hex(total)
+
+
+def test_a_sum_is_correct_if_it_folds_to_ones(wire):
+    """Sums below 2^40 are the ones that packets have; the largest multiple of 0xffff is 2^64 - 1."""
+    noise = random.Random(7)
+    multiples = [0xFFFF * noise.randrange(1, 1 << bits) for bits in range(1, 49) for _ in range(100)]
+    for multiple in [0xFFFF, (1 << 64) - 1, *multiples]:
+        assert wire.is_sum_correct(multiple), hex(multiple)
+        assert not wire.is_sum_correct(multiple - noise.randrange(1, 0xFFFF)), hex(multiple)
+    for total in [noise.getrandbits(bits) | 1 for bits in range(2, 65) for _ in range(1000)]:
+        assert wire.is_sum_correct(total) == (wire.fold(total) == 0xFFFF), hex(total)
 
 
 def test_a_sum_of_bytes(wire):
