@@ -193,9 +193,9 @@ static __always_inline __u16 stepwise_fold(__u64 sum)
 
 /*
  * Returns true if a sum that is not zero folds to 0xffff: if 2^16 - 1 divides it. Modulo 2^64, the
- * multiplication divides by 2^16 - 1. It maps the multiples to the quotients, which are the smallest
- * numbers, and all other sums above them. (H. S. Warren, "Hacker's Delight", 2nd edition, 2013,
- * section 10-17.)
+ * multiplication divides by 2^16 - 1. It maps the multiples to the quotients, which are the
+ * smallest numbers, and all other sums above them. (H. S. Warren, "Hacker's Delight", 2nd edition,
+ * 2013, section 10-17.)
  */
 static __always_inline bool stepwise_is_sum_correct(__u64 sum)
 {
