@@ -25,6 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from codegen.c.format import FormatError
 from codegen.compile import load
 from codegen.emit import generate
 from codegen.errors import Errors, SpecErrors
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> int:
         print(errors, file=sys.stderr)
         count = len(errors.errors)
         print(f"{count} error{'s' if count != 1 else ''}; nothing was generated", file=sys.stderr)
-    except UserError as error:
+    except (UserError, FormatError) as error:
         print(f"error: {error}", file=sys.stderr)
     except BrokenPipeError:
         raise  # It comes from standard output and names no file, so __main__ handles it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from codegen.c.format import formatted
 from codegen.c.names import Names
 from codegen.emit.branch_numbers import Leaves
 from codegen.emit.codecs import codec_context, python_context, tla_context, wire_context
@@ -42,7 +43,9 @@ def generate(protocol: Protocol, quoting: bool = False) -> dict[str, str]:
     if protocol.drain is not None:
         files.insert(-3, (names.file("_drain.h"), "drain.h.j2", "c", drain_context(protocol, names)))
     texts = {name: _rendered(protocol, names, template, style, context) for name, template, style, context in files}
-    return {name: resumed(text, name) for name, text in texts.items()} if quoting else texts
+    if quoting:
+        return {name: resumed(text, name) for name, text in texts.items()}
+    return {**texts, **formatted({name: texts[name] for name, _, style, _ in files if style == "c"})}
 
 
 def _rendered(protocol: Protocol, names: Names, template: str, style: str, context: dict[str, Any]) -> str:

@@ -29,15 +29,15 @@ SWEEP_FIXED = ("sweep.contended", "sweep.skipped", "sweep.lost")
 class Choice(If):
     """An If whose arms coverage counts."""
 
-    number: int
-    """Number of the branch of the first arm; the second arm's is the next number."""
+    macro: str
+    """Macro of the branch of the first arm; the second arm's is the next branch."""
 
 
 @dataclass(frozen=True)
 class Branch:
     """A branch that coverage counts: a leaf, or an arm of a choice."""
 
-    number: int
+    macro: str
     label: str
     span: Span
 
@@ -63,7 +63,8 @@ class Leaves:
         if len(self.numbers) != len(ordered):
             raise ValueError("two leaves of one step have the same name")
         self.ordered = [(names.leaf(step, leaf), step, leaf) for step, leaf in ordered]
-        self.branches = [Branch(n, f"{names.counter(step, leaf)}", leaf.span) for n, (step, leaf) in enumerate(ordered)]
+        self.branches = [Branch(names.leaf(step, leaf), names.counter(step, leaf), leaf.span) for step, leaf in ordered]
+        """All branches: the leaves in the order of their numbers, then the choices, two arms each."""
         self.steps = {step.name: step_facts(self._marked(step)) for step in original}
         self.counters = self._counters()
 
@@ -83,14 +84,18 @@ class Leaves:
     def _marked(self, step: Step) -> Step:
         """Returns a step with numbered choices. It sinks binds first, because an unused bind has no branches."""
 
+        found = 0
+
         def mark(node: object) -> object:
+            nonlocal found
             if not isinstance(node, If):
                 return node
-            number = len(self.branches)
-            for arm, suffix in ((node.then, "then"), (node.otherwise, "else")):
-                label = f"{self._names.counter(step, Leaf(f'{step.name}.choice', '', (), (), '', node.span))}.{suffix}"
-                self.branches.append(Branch(len(self.branches), label, arm.span))
-            return Choice(node.condition, node.then, node.otherwise, node.type, node.span, node.interval, number=number)
+            found += 1
+            macro = self._names.macro("choice", step.name, str(found))
+            label = self._names.counter(step, Leaf(f"{step.name}.choice", "", (), (), "", node.span))
+            self.branches.append(Branch(macro, f"{label}.then", node.then.span))
+            self.branches.append(Branch(f"{macro}_ELSE", f"{label}.else", node.otherwise.span))
+            return Choice(node.condition, node.then, node.otherwise, node.type, node.span, node.interval, macro=macro)
 
         return replace(step, body=rewrite(sink_binds(step.body), mark))
 

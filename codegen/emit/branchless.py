@@ -34,11 +34,11 @@ class Branchless:
                 symbol, precedence = ("&", BIT_AND) if op == "and" else ("|", BIT_OR)
                 return Text(f" {symbol} ".join(self.bit(operand).at(ATOM) for operand in operands), precedence, "u64")
             case In(element=element, set=SetOf(elements=elements)):
-                members = " | ".join(f"1ULL << {self.scalars.scalar(member)}" for member in elements)
-                return Text(f"({members}) >> {self.scalars.scalar(element).at(SUM)} & 1", BIT_AND, "u64")
+                members = " | ".join(f"(1ULL << {self.scalars.scalar(member)})" for member in elements)
+                return Text(f"(({members}) >> {self.scalars.scalar(element).at(SUM)}) & 1", BIT_AND, "u64")
             case In(element=element, set=within):
                 return Text(
-                    f"{self.scalars.scalar(within).at(SHIFT)} >> {self.scalars.scalar(element).at(PRODUCT)} & 1",
+                    f"({self.scalars.scalar(within).at(SHIFT)} >> {self.scalars.scalar(element).at(PRODUCT)}) & 1",
                     BIT_AND,
                     "u64",
                 )
@@ -61,7 +61,7 @@ class Branchless:
             bit = self.bit(expr.condition).text
             arms = f"{self.scalars.scalar(expr.then)}, {self.scalars.scalar(expr.otherwise)}"
         if isinstance(expr, Choice):
-            bit = f"STEPWISE_CHOOSE({expr.number}, {bit})"
+            bit = f"STEPWISE_CHOOSE({expr.macro}, {bit})"
         kind = "u64" if isinstance(expr.type, (UInt, Bits)) else ""
         return Text(f"stepwise_choose({bit}, {arms})", ATOM, kind)
 
@@ -71,15 +71,16 @@ class Branchless:
         context = self.context
         local = context.result("first")
         found = context.number(local, interval_of(expr), self.scalars.scalar(expr.none))
-        low, high = expect(expr.domain.low, Int).value, expect(expr.domain.high, Int).value
+        low = expect(expr.domain.low, Int).value
+        first, last = self.scalars.scalar(expr.domain.low), self.scalars.scalar(expr.domain.high)
         name = context.fresh(expr.variable)
         context.bind(expr.variable, Text(name, ATOM, "u32"))
         context.counters.add(expr.variable)
         context.lines.add("STEPWISE_UNROLL")
         head = (
-            f"for (__u32 {name} = {high}; {name} >= {low}; {name}--)"
+            f"for (__u32 {name} = {last}; {name} >= {first}; {name}--)"
             if low
-            else f"for (__s32 {name} = {high}; {name} >= 0; {name}--)"
+            else f"for (__s32 {name} = {last}; {name} >= 0; {name}--)"
         )
         with context.whatever_holds():
             bit, statements = context.captured(lambda: self.bit(expr.predicate))

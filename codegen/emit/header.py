@@ -6,6 +6,7 @@ from typing import Any
 
 from codegen.c.names import Names, field
 from codegen.emit.branch_numbers import Leaves
+from codegen.emit.c_text import integer
 from codegen.emit.cell_alignment import ELEMENT_ALIGNMENT, cell_alignment
 from codegen.emit.cell_layout import Guarded
 from codegen.emit.helpers import Helpers
@@ -42,7 +43,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
         (names.macro("wire_size"), wire[-1].offset + wire[-1].size),
         *((names.macro("wire", each.name), f"{each.offset} /* {_plural(each.size, 'byte')} */") for each in wire),
         *((names.macro("capacity", table.name), table.capacity) for table in protocol.tables),
-        *((names.macro(name), value) for name, value in protocol.constants if type(value) is int),
+        *((names.macro(name), integer(value)) for name, value in protocol.constants if type(value) is int),
         *([(names.macro("tick_ns"), protocol.tick_ns)] if protocol.tick_ns else []),
         *(
             [(names.macro(TERMS), f"{int.from_bytes(terms(protocol), 'little'):#018x}ULL")]
@@ -67,10 +68,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
             {**PLAIN, **_declared(protocol, names, each, guarded)} for each in types if not isinstance(each, Enum)
         ],
         "words": [_word(names, cell) for cell in _word_cells(protocol)],
-        "leaves": [
-            (macro, numbers.numbers[macro], f"{leaf.verdict}, {_where(leaf.span)}")
-            for macro, _, leaf in numbers.ordered
-        ],
+        "leaves": [(macro, f"{leaf.verdict}, {_where(leaf.span)}") for macro, _, leaf in numbers.ordered],
         "counters": numbers.counters,
         "counter_checks": [
             (counter.macro, "TC" if counter.name.startswith("tc.") else "XDP", counter.leaf)
@@ -78,8 +76,11 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
             if counter.leaf
         ],
         "xdp_base": 0,
-        "tc_base": numbers.tc_base,
-        "branches": numbers.branches,
+        "tc_base": next(
+            (f"({each.macro} - {each.leaf})" for each in numbers.counters if each.leaf and each.name.startswith("tc.")),
+            numbers.tc_base,
+        ),
+        "choices": [(branch.macro, _where(branch.span)) for branch in numbers.branches[len(numbers.ordered) :]],
     }
 
 

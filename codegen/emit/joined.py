@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from codegen.emit.c_text import AND, OR, Text
+from codegen.emit.c_text import AND, EQUALITY, OR, Text
 from codegen.emit.step_context import StepContext
 
 
@@ -12,7 +12,8 @@ def joined(context: StepContext, op: str, operands: Sequence[Callable[[], Text]]
     """Joins operands in order. The statements of an operand go inside an `if`."""
     symbol, precedence = ("&&", AND) if op == "and" else ("||", OR)
     # Compilers warn about && within || even though the precedence is clear.
-    within = AND + 1
+    # Readers would have to know the precedence of the bit operators.
+    within = EQUALITY
     first = operands[0]()
     if len(operands) == 1:
         return first
@@ -21,7 +22,7 @@ def joined(context: StepContext, op: str, operands: Sequence[Callable[[], Text]]
         value, statements = context.captured(operand)
         if statements:
             local = context.fresh("holds")
-            context.lines.declare(f"bool {local} = {f' {symbol} '.join(parts)};")
+            context.lines.define(f"bool {local}", f" {symbol} ".join(parts))
             with context.lines.block(f"if ({local if op == 'and' else '!' + local})"):
                 context.lines.extend(statements)
                 context.lines.add(f"{local} = {value};")

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 
 
 class Lines:
-    """Statements, indented with tabs."""
+    """Statements of a block, indented with tabs. A block starts with its declarations, as in the kernel."""
 
     def __init__(self, depth: int = 1):
         self.lines: list[str] = []
         self.depth = depth
+        self._first = 0  # the first line of the block that is being written
+        self._declarations = 0  # number of its lines with declarations
 
     def nested(self) -> Lines:
         """Returns empty statements for a block inside this one; the caller adds them later."""
@@ -21,10 +23,43 @@ class Lines:
     def add(self, text: str) -> None:
         self.lines.append("\t" * self.depth + text if text else "")
 
-    def declare(self, text: str) -> None:
-        """Adds a declaration, with the blank line that follows it."""
-        self.add(text)
-        self.add("")
+    def define(self, declared: str, value: object, const: bool = False) -> None:
+        """Declares a variable with a value: `define("__u32 at", 5)`.
+
+        After the first statement of its block, the declaration goes to the block's start without the value, and the
+        statement that comes here assigns it.
+        """
+        if self._only_declared():
+            self._declare(f"{'const ' if const else ''}{declared} = {value};", self.lines[self._end :])
+        else:
+            self._declare(f"{declared};", [])
+            self.add(f"{declared.rpartition(' ')[2].lstrip('*')} = {value};")
+
+    def declare(self, declared: str) -> None:
+        """Declares a variable without a value, at the start of its block."""
+        self._declare(f"{declared};", self.lines[self._end :] if self._only_declared() else [])
+
+    @property
+    def _end(self) -> int:
+        """The line after the declarations."""
+        return self._first + self._declarations
+
+    def _only_declared(self) -> bool:
+        """Whether the block has no statement yet."""
+        return all(LINE_DIRECTIVE.match(line) for line in self.lines[self._end :])
+
+    def _declare(self, text: str, origin: list[str]) -> None:
+        """Adds a declaration behind those that there are. `origin`: directives that belong to it."""
+        at = self._end + len(origin)
+        self.lines.insert(at, "\t" * self.depth + text)
+        self._declarations += len(origin) + 1
+
+    def finished(self) -> list[str]:
+        """Returns all lines, with a blank line between declarations and statements."""
+        if self._declarations and self._end < len(self.lines):
+            self.lines.insert(self._end, "")
+            self._declarations += 1
+        return self.lines
 
     def extend(self, nested: list[str]) -> None:
         """Adds statements of a block inside this one, which have their indentation already."""
@@ -43,8 +78,12 @@ class Lines:
     @contextmanager
     def block(self, head: str, tail: str = "}") -> Iterator[None]:
         self.add(head + " {")
+        outer = self._first, self._declarations
+        self._first, self._declarations = len(self.lines), 0
         with self.indented():
             yield
+        self.finished()
+        self._first, self._declarations = outer
         self.add(tail)
 
 
@@ -80,47 +119,3 @@ def resumed(text: str, file: str) -> str:
     here = line_directive(0, HERE)
     lines = text.split("\n")
     return "\n".join(line_directive(number + 1, file) if line == here else line for number, line in enumerate(lines, 1))
-
-
-# --- Long lines -----------------------------------------------------------------------------------
-
-COLUMNS_MAX = 120
-TAB_COLUMNS = 8
-
-
-def wrapped(line: str) -> str:
-    """Wraps a long line after the outermost `&&` or `||` that fits, or else after an operator that binds tighter."""
-    text = line.lstrip("\t")
-    indent = line[: len(line) - len(text)]
-    first, room = True, COLUMNS_MAX - TAB_COLUMNS * len(indent)
-    pieces = []
-    while len(text) > room - (0 if first else 4):
-        at = _break(text, room - (0 if first else 4))
-        if at is None:
-            break
-        pieces.append(text[:at].rstrip())
-        text, first = text[at:], False
-    pieces.append(text)
-    return indent + f"\n{indent}    ".join(pieces)
-
-
-_BREAKS = (" && ", " || "), (" | ", " & "), (" == ", " != ", ", ", " ? ", " : ")
-"""Texts after which a line may be broken, the preferred ones first."""
-
-
-def _break(text: str, room: int) -> int | None:
-    """Returns the last of the least nested places where a line of `room` columns may end; None if there is none."""
-    for separators in _BREAKS:
-        depth, best = 0, None
-        for at, character in enumerate(text[:room]):
-            depth += (character == "(") - (character == ")")
-            for separator in separators:
-                if (
-                    text.startswith(separator, at)
-                    and at + len(separator) - 1 <= room
-                    and (best is None or depth <= best[0])
-                ):
-                    best = (depth, at + len(separator))
-        if best is not None:
-            return best[1]
-    return None

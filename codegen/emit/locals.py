@@ -29,9 +29,9 @@ class Locals:
         local = self.context.fresh(name)
         if is_scalar(type_):
             text = self.scalars.scalar(value)
-            self.context.lines.add(f"const {self.type_of(value)} {local} = {text};")
+            self.context.lines.define(f"{self.type_of(value)} {local}", text, const=True)
         else:
-            self.context.lines.declare(f"{c_type(self.names, type_)} {local};")
+            self.context.lines.declare(f"{c_type(self.names, type_)} {local}")
             self.values.into(Place(local), type_, value)
         return Place(local)
 

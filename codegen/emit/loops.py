@@ -71,7 +71,7 @@ class Loops:
             with self.context.lines.block(f"for (__u32 {local} = 0; {local} < {domain.type.size}; {local}++)"):
                 element = Text(local, ATOM, "u32")
                 self.context.bind(name, element)
-                with self.context.lines.block(f"if ({bits.at(SHIFT)} >> {local} & 1)"):
+                with self.context.lines.block(f"if (({bits.at(SHIFT)} >> {local}) & 1)"):
                     yield element
         else:
             with self._items(name, domain) as element:
@@ -97,7 +97,7 @@ class Loops:
             return
         step = self.context.fresh("step")
         with self.context.lines.block(f"for (__u32 {step} = 0; {step} < {domain.bound}; {step}++)"):
-            self.context.lines.declare(f"const {wide} {local} = {low.at(SUM)} + {step};")
+            self.context.lines.define(f"{wide} {local}", f"{low.at(SUM)} + {step}", const=True)
             last = cast(high, "u64" if wide == "__u64" else "u32") if interval_of(domain.high).low >= 0 else high
             if interval_of(domain.high).low < 0:
                 self.context.lines.add(f"if ((__s64){local} > {last.at(RELATION + 1)})")
@@ -120,8 +120,8 @@ class Loops:
                 item = self.helpers.item(domain.type, place.address, position)
             else:
                 item = ("&" if pointer else "") + f"{place.member('items').text}[{position}]"
-            self.context.lines.declare(
-                f"const {c_type(self.names, vector.element)} {'*' if pointer else ''}{local} = {item};"
+            self.context.lines.define(
+                f"{c_type(self.names, vector.element)} {'*' if pointer else ''}{local}", item, const=True
             )
             element = Text(f"*{local}", UNARY) if pointer else Text(local, ATOM, kind_of_type(vector.element))
             self.context.bind(name, Place(local, True, place.shared) if pointer else element)
@@ -141,7 +141,7 @@ class Loops:
         if isinstance(expr.domain, SetOf):
             return self._unrolled(expr, expr.domain.elements)
         local = self.context.result("found" if exists else "all")
-        self.context.lines.declare(f"bool {local} = {'false' if exists else 'true'};")
+        self.context.lines.define(f"bool {local}", "false" if exists else "true")
         predicate = expr.predicate if exists else Not(expr.predicate, Bool(), expr.span)
         self._search(expr.variable, expr.domain, predicate, local, lambda _: "true" if exists else "false")
         return Text(local)

@@ -43,7 +43,7 @@ class Places:
                 at = self.helpers.at(base.type)
                 return Place(f"{at}({self.place(base).address}, {self.scalars.scalar(expr.index)})", True)
         local = self.context.fresh(_label(expr))
-        self.context.lines.declare(f"{c_type(self.names, expr.type)} {local};")
+        self.context.lines.declare(f"{c_type(self.names, expr.type)} {local}")
         self.values.into(Place(local), expr.type, expr)
         return Place(local)
 

@@ -7,6 +7,7 @@ TLA+ evaluates from the left and no further than needed, and so does the C.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from codegen.emit.branch_numbers import Choice
@@ -61,6 +62,9 @@ from codegen.ir import (
 )
 from codegen.ir.measure import interval_of, is_scalar
 
+C_MODULI = {1 << 8: "__u8", 1 << 16: "__u16", 1 << 32: "__u32"}
+"""The unsigned types of C, by the modulus of their arithmetic."""
+
 
 class Scalars:
     """Writes scalars. It makes the other writers of a step, and hands each those that it calls."""
@@ -79,8 +83,8 @@ class Scalars:
 
     def scalar(self, expr: Expr) -> Text:
         match expr:
-            case Int(value=value):
-                return integer(value)
+            case Int(value=value, constant=constant):
+                return replace(integer(value), text=self.names.macro(constant)) if constant else integer(value)
             case Literal(value=value, type=type_):
                 if isinstance(type_, Enum) and isinstance(value, str):
                     return Text(self.names.member(type_, value))
@@ -120,7 +124,7 @@ class Scalars:
     def condition_of(self, expr: If) -> str:
         """Returns the condition of a choice between two values; it reports the choice to coverage."""
         condition = self.scalar(expr.condition).text
-        return f"STEPWISE_CHOOSE({expr.number}, {condition})" if isinstance(expr, Choice) else condition
+        return f"STEPWISE_CHOOSE({expr.macro}, {condition})" if isinstance(expr, Choice) else condition
 
     def _read(self, expr: Expr) -> Text:
         if isinstance(expr, Var):
@@ -138,6 +142,8 @@ class Scalars:
         return Text(f"{function}({base.address}, {self.scalar(expr.index)})", ATOM, kind_of_type(expr.type))
 
     def _arith(self, expr: Arith) -> Text:
+        if expr.op == "%" and isinstance(expr.right, Int) and expr.right.value in C_MODULI:
+            return self._wrapped(expr.left, expr.right.value)
         left, right = self.scalar(expr.left), self.scalar(expr.right)
         if expr.op in ("div", "%"):
             return self._divide(expr, left, right)
@@ -150,6 +156,21 @@ class Scalars:
                 right = cast(right, kind)
         precedence = PRODUCT if expr.op == "*" else SUM
         return Text(f"{left.at(precedence)} {expr.op} {right.at(precedence + 1)}", precedence, kind)
+
+    def _wrapped(self, expr: Expr, modulus: int) -> Text:
+        """Renders a value modulo 2^8, 2^16 or 2^32: unsigned integers of C wrap there."""
+        if isinstance(expr, Arith) and expr.op in ("+", "-", "*"):
+            left, right = self.scalar(expr.left), self.scalar(expr.right)
+            if right.kind != "int":
+                right = cast(right, "u32")
+            left = cast(left, "u32")
+            precedence = PRODUCT if expr.op == "*" else SUM
+            found = Text(f"{left.at(precedence)} {expr.op} {right.at(precedence + 1)}", precedence, "u32")
+        else:
+            found = cast(self.scalar(expr), "u32")
+        if modulus == 1 << 32:
+            return found
+        return Text(f"({C_MODULI[modulus]}){found.at(UNARY)}", UNARY, "int")
 
     def _divide(self, expr: Arith, left: Text, right: Text) -> Text:
         """Renders a division. TLA+ rounds down; C's operators do so only if no operand is negative."""
@@ -225,7 +246,7 @@ class Scalars:
                 f"{condition} ? {then.at(CONDITIONAL + 1)} : {otherwise.at(CONDITIONAL + 1)}", CONDITIONAL, kind
             )
         local = self.context.fresh("value")
-        self.context.lines.declare(f"{self.locals.type_of(expr)} {local};")
+        self.context.lines.declare(f"{self.locals.type_of(expr)} {local}")
         with self.context.lines.block(f"if ({condition})", "} else {"):
             self.context.lines.extend(then_lines)
             self.context.lines.add(f"{local} = {then};")

@@ -96,7 +96,7 @@ class Sets:
                 return self.scalars.scalar(replace(set_, then=then, otherwise=otherwise, type=Bool(), interval=None))
         if isinstance(set_.type, Bits):
             bits = self.scalars.scalar(set_)
-            inside = Text(f"({bits.at(SHIFT)} >> {self.scalars.scalar(element).at(PRODUCT)} & 1)", ATOM)
+            inside = Text(f"({bits.at(SHIFT)} >> {self.scalars.scalar(element).at(PRODUCT)}) & 1", BIT_AND)
             if interval_of(element).high < set_.type.size:
                 return inside
             bound = Compare("<", element, Int(set_.type.size, UInt(8), set_.span), Bool(), set_.span)
@@ -147,20 +147,20 @@ class Sets:
                 )
             case SetOp(op="minus", left=left, right=right):
                 return Text(
-                    f"{self.scalars.scalar(left).at(BIT_AND + 1)} & ~{self.scalars.scalar(right).at(UNARY)}",
+                    f"{self.scalars.scalar(left).at(UNARY)} & ~{self.scalars.scalar(right).at(UNARY)}",
                     BIT_AND,
                     wide,
                 )
             case SetOp(op=op, left=left, right=right):
                 symbol, precedence = ("|", BIT_OR) if op == "union" else ("&", BIT_AND)
                 return Text(
-                    f"{self.scalars.scalar(left).at(SHIFT)} {symbol} {self.scalars.scalar(right).at(SHIFT)}",
+                    f"{self.scalars.scalar(left).at(UNARY)} {symbol} {self.scalars.scalar(right).at(UNARY)}",
                     precedence,
                     wide,
                 )
             case Filter() | Image():
                 local = self.context.fresh("bits")
-                self.context.lines.declare(f"{c_type(self.names, expr.type)} {local} = 0;")
+                self.context.lines.define(f"{c_type(self.names, expr.type)} {local}", 0)
                 with self.loops.loop(expr.variable, expr.domain) as element, self.loops.when(expr.predicate):
                     value = element if isinstance(expr, Filter) else self.scalars.scalar(expr.value)
                     self.context.lines.add(f"{local} |= {one} << {value.at(PRODUCT)};")

@@ -62,7 +62,7 @@ class StepContext:
     def number(self, local: str, interval: Interval, initial: object) -> Text:
         """Declares a local for a number within an interval, and returns it."""
         bits = max(1, interval.high.bit_length())
-        self.lines.declare(f"{c_type(self.names, UInt(bits))} {local} = {initial};")
+        self.lines.define(f"{c_type(self.names, UInt(bits))} {local}", initial)
         return Text(local, ATOM, kind_of_width(bits))
 
     def bind(self, name: str, what: Place | Text) -> None:
@@ -83,7 +83,7 @@ class StepContext:
         outer, self.lines = self.lines, self.lines.nested()
         try:
             value = render()
-            return value, self.lines.lines
+            return value, self.lines.finished()
         finally:
             self.lines = outer
 

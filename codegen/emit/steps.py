@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from codegen.analysis.step_facts import StepFacts
+from codegen.analysis.step_facts import StepFacts, step_facts
 from codegen.c.names import ENVIRONMENT, MESSAGE, Names, field, variable
-from codegen.emit.c_text import Place
+from codegen.emit.c_text import Place, Text
 from codegen.emit.helpers import Helpers
-from codegen.emit.lines import line_directive, quoted, wrapped
+from codegen.emit.lines import line_directive, quoted
 from codegen.emit.scalars import Scalars
 from codegen.emit.step_context import ItemKey, StepContext, index_key
 from codegen.emit.types import Vector, c_type
@@ -45,11 +45,36 @@ _VERDICTS = {
 }
 
 
-class StepWriter:
-    """Renders one step, and collects the helpers that it needs in `helpers`. For `quoting` see generate()."""
+INLINE_WEIGHT_MAX = 12
+"""Operators with more lines than about this become functions of their own."""
 
-    def __init__(self, protocol: Protocol, names: Names, helpers: Helpers, facts: StepFacts, quoting: bool = False):
+
+@dataclass(frozen=True)
+class _Parameter:
+    name: str
+    declared: str
+    used: bool = True
+
+
+class StepWriter:
+    """Renders one step, or a part of it, and collects the helpers that it needs in `helpers`.
+
+    For `quoting` see generate(). `parts`: the functions that there are already for parts of the step.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        names: Names,
+        helpers: Helpers,
+        facts: StepFacts,
+        quoting: bool = False,
+        parts: Counter[str] | None = None,
+    ):
         self.protocol = protocol
+        self.functions: list[str] = []
+        self.parts: Counter[str] = Counter() if parts is None else parts
+        """How many functions there are for each operator of the step."""
         self.quoting = quoting
         self.names = names
         self.facts = facts
@@ -82,48 +107,50 @@ class StepWriter:
             table.atomic == "word" for table in self.protocol.tables if cell == table.cell or cell.name == table.name
         )
 
-    def parameters(self) -> list[str]:
-        if self.scans:
-            cell = f"const {value_type(self.names, self.protocol, self.step.cell_type.name)} *{self.cell}"
-        else:
-            const = "" if self.facts.changes_cell else "const "
-            cell = f"{const}{c_type(self.names, self.step.cell_type)} *{self.cell}"
-        const = "" if self.facts.written else "const "
-        found = [cell, f"{const}{c_type(self.names, self.protocol.message)} *{MESSAGE}"]
-        if self.step.env is not None:
-            found.append(f"const {c_type(self.names, self.protocol.environment)} *{ENVIRONMENT}")
-        return found
-
     def text(self) -> str:
-        span = self.step.span
-        self._body(self.step.body, self.step.name)
-        unused = [
-            name for name, parameter in self._arguments() if not self._used(parameter) and not self._assigned(parameter)
-        ]
-        head = _signature(f"static __always_inline __u32 {self.names.step(self.step)}(", self.parameters())
-        comment = f"/* {self.step.name}, {_where(span)} */"
-        voids = [f"\t(void){name};" for name in unused]
-        lines = self.context.lines.lines
-        body = quoted(lines) if self.quoting else map(wrapped, lines)
-        return "\n".join([comment, head, "{", *voids, *body, "}"]) + "\n"
+        """Returns the step's function, after those of the operators that it calls."""
+        return self.function(self.names.step(self.step), self.step.name, self.step.span, self.parameters())
 
-    def _arguments(self) -> list[tuple[str, str]]:
-        found = [(self.cell, self.step.cell), (MESSAGE, self.step.message)]
-        return found + ([(ENVIRONMENT, self.step.env)] if self.step.env is not None else [])
+    def function(self, name: str, operator: str, span: Span, parameters: list[_Parameter]) -> str:
+        """Renders the body as a function. Parts of it that are functions of their own come before it."""
+        own = _end(self.step.body).operator
+        self._enter(own, operator, span)
+        self._body(self.step.body, own)
+        lines = [*(f"\t(void){each.name};" for each in parameters if not each.used), *self.context.lines.finished()]
+        head = f"static __always_inline __u32 {name}({', '.join(each.declared for each in parameters)})"
+        body = quoted(lines) if self.quoting else lines
+        text = "\n".join([f"/* {operator}, {_where(span)} */", head, "{", *body, "}"]) + "\n"
+        return "\n".join([*self.functions, text])
 
-    def _used(self, parameter: str) -> bool:
-        constants = {(TERMS,)} if parameter == self.step.env else set()
-        return any(where[0] == parameter and where[1:] not in constants for where in self.facts.reads)
+    def parameters(self) -> list[_Parameter]:
+        """Returns the parameters of a step, and whether the body uses them."""
+        facts = self.facts
 
-    def _assigned(self, parameter: str) -> bool:
-        if parameter == self.step.cell:
-            return self.facts.changes_cell
-        return parameter == self.step.message and bool(self.facts.written)
+        def used(parameter: str) -> bool:
+            constants = {(TERMS,)} if parameter == self.step.env else set()
+            return any(where[0] == parameter and where[1:] not in constants for where in facts.reads)
+
+        const = "" if facts.changes_cell else "const "
+        type_ = c_type(self.names, self.step.cell_type) if not self.scans else ""
+        if self.scans:
+            const, type_ = "const ", value_type(self.names, self.protocol, self.step.cell_type.name)
+        found = [_Parameter(self.cell, f"{const}{type_} *{self.cell}", facts.changes_cell or used(self.step.cell))]
+        const = "" if facts.written else "const "
+        declared = f"{const}{c_type(self.names, self.protocol.message)} *{MESSAGE}"
+        found.append(_Parameter(MESSAGE, declared, bool(facts.written) or used(self.step.message)))
+        if self.step.env is not None:
+            declared = f"const {c_type(self.names, self.protocol.environment)} *{ENVIRONMENT}"
+            found.append(_Parameter(ENVIRONMENT, declared, used(self.step.env)))
+        return found
 
     # --- Bodies -------------------------------------------------------------------------------------
 
     def _body(self, body: Body, operator: str) -> None:
         """Renders a body. Every body ends in a return, so the code after an `if` needs no `else`."""
+        end = _end(body)
+        if end.operator != operator and _weight(body) > INLINE_WEIGHT_MAX:
+            self._call(body, end)
+            return
         match body:
             case Bind(name=name, value=value, body=inner):
                 self._quote(value.span)
@@ -140,6 +167,50 @@ class StepWriter:
                 self._enter(body.operator, operator, body.span)
                 self._quote(body.span)
                 self._leaf(body)
+
+    def _call(self, body: Body, end: Decide | Leaf) -> None:
+        """Makes a function from the body of an operator that the step ends in, and calls it."""
+        part = StepWriter(
+            self.protocol,
+            self.names,
+            self.context.helpers,
+            step_facts(replace(self.step, body=body)),
+            self.quoting,
+            self.parts,
+        )
+        parameters = [each for each in part.parameters() if each.used]
+        arguments = [each.name for each in parameters]
+        free = dict.fromkeys(node for node in walk(body) if isinstance(node, Var) and node.name in self._locals())
+        for local in {node.name: node for node in free}.values():
+            arguments.append(self._argument(local))
+            parameters.append(part.receive(local, self.context))
+        self.parts[end.operator] += 1
+        times = self.parts[end.operator]
+        name = self.names.function(self.step.name, end.operator, *([str(times)] if times > 1 else []))
+        self.functions.append(part.function(name, end.operator, end.span, parameters))
+        self._quote(end.span)
+        self.context.lines.add(f"return {name}({', '.join(arguments)});")
+
+    def _locals(self) -> set[str]:
+        """Returns the names that the step has bound so far."""
+        return set(self.context.bound) - {self.step.cell, self.step.message, self.step.env}
+
+    def _argument(self, local: Var) -> str:
+        bound = self.context.bound[local.name]
+        return bound.text if isinstance(bound, Text) else bound.address
+
+    def receive(self, local: Var, outer: StepContext) -> _Parameter:
+        """Binds a local of the calling function as a parameter of this one."""
+        bound = outer.bound[local.name]
+        self.context.taken.add(bound.text)
+        if isinstance(bound, Place):
+            self.context.bind(local.name, Place(bound.text, pointer=True, shared=bound.shared))
+            return _Parameter(bound.text, f"const {c_type(self.names, local.type)} *{bound.text}")
+        self.context.bind(local.name, bound)
+        if local.name in outer.ranges:
+            self.context.ranges[local.name] = outer.ranges[local.name]
+            local = replace(local, interval=outer.ranges[local.name])
+        return _Parameter(bound.text, f"{self.locals.type_of(local)} {bound.text}")
 
     def _enter(self, operator: str, outer: str, span: Span) -> None:
         if operator != outer:
@@ -176,7 +247,7 @@ class StepWriter:
             if times > 1:
                 local = context.fresh("at")
                 index_text = self.scalars.scalar(indices[item])
-                context.lines.declare(f"const __u32 {local} = stepwise_position({index_text}, {item[1]});")
+                context.lines.define(f"__u32 {local}", f"stepwise_position({index_text}, {item[1]})", const=True)
                 context.positions[item] = local
 
     def _indices(self, leaf: Leaf) -> Iterator[tuple[Expr, Vector]]:
@@ -279,6 +350,23 @@ class _Pending:
         return any(reads_location(part, where) for part in (*value, *self.assign.path) if not isinstance(part, str))
 
 
+def _end(body: Body) -> Decide | Leaf:
+    """Returns what a body comes to after its binds."""
+    while isinstance(body, Bind):
+        body = body.body
+    return body
+
+
+def _weight(body: Body) -> int:
+    """Returns about how many lines of C a body becomes."""
+    match body:
+        case Bind(body=inner):
+            return 1 + _weight(inner)
+        case Decide(then=then, otherwise=otherwise):
+            return 2 + _weight(then) + _weight(otherwise)
+    return 1 + len(body.cell) + len(body.message)
+
+
 def _awaited(entry: _Pending, pending: list[_Pending]) -> bool:
     """Whether another assignment still reads this one's place, or an earlier one may write to it."""
     before = pending[: pending.index(entry)]
@@ -296,21 +384,6 @@ def _last_name(assign: Assign) -> str:
 
 def _where(span: Span) -> str:
     return f"{span.file.rsplit('/', 1)[-1]}:{span.line}"
-
-
-def _signature(head: str, parameters: list[str]) -> str:
-    """Returns a function's head, with its parameters wrapped at 120 columns."""
-    lines = [head]
-    column = len(head)
-    for number, parameter in enumerate(parameters):
-        piece = parameter + (")" if number == len(parameters) - 1 else ",")
-        if column + len(piece) + 1 > 110 and number:
-            lines.append("\t\t" + piece)
-            column = 16 + len(piece)
-        else:
-            lines[-1] += ("" if not number else " ") + piece
-            column += len(piece) + 1
-    return "\n".join(lines)
 
 
 def element_type(names: Names, protocol: Protocol, table: str) -> str:

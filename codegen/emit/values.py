@@ -218,9 +218,8 @@ class Values:
             return
         index = self.scalars.scalar(head)
         item = Place(self.context.fresh("item"))
-        self.context.lines.declare(
-            f"{c_type(self.names, vector.element)} {item.text} = *{self.helpers.at(type_)}({target.address}, {index});"
-        )
+        found = f"*{self.helpers.at(type_)}({target.address}, {index})"
+        self.context.lines.define(f"{c_type(self.names, vector.element)} {item.text}", found)
         self.put(item, vector.element, rest, value)
         self.context.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
 

@@ -13,7 +13,7 @@ BOOL = ir.Bool()
 INTEGER = ir.UInt(64)
 """Type of a number that is not a field: constants, results of arithmetic, counts and indices."""
 
-IGNORED = ("span", "interval", "type", "bound")
+IGNORED = ("span", "interval", "type", "bound", "constant")
 TELLING: dict[type, tuple[str, ...]] = {
     kind: tuple(item.name for item in fields(kind) if item.name not in IGNORED and item.name != "variable")
     for kind in EXPRESSIONS
@@ -52,8 +52,8 @@ def key(expression: Any, names: dict[str, Any] | None = None, depth: int = 0) ->
 # --- Constructors ----------------------------------------------------------------------------------------
 
 
-def integer(value: int, span: Span) -> ir.Int:
-    return ir.Int(value, INTEGER, span)
+def integer(value: int, span: Span, constant: str = "") -> ir.Int:
+    return ir.Int(value, INTEGER, span, constant)
 
 
 def truth(value: bool, span: Span) -> ir.Literal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Union
 
 from codegen.ir.types import Array, Bits, Interval, Record, Sequence, Set, Span, Table, Type
@@ -26,6 +26,8 @@ class Int:
     value: int
     type: Type
     span: Span
+    constant: str = field(default="", compare=False)
+    """The layout's constant that it is; empty for a number of the text."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ C_CONSTANTS = (
     "TAIL_OVER",
     "TAIL_MAX",
     "BRANCHES",
-    "BRANCH_LINES",
+    "LEAVES",
     "COUNTERS",
     "COUNTER_NAMES",
     "TERMS",

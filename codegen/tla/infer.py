@@ -291,7 +291,7 @@ class Typer:
             case "call" | "label":
                 return called(term, self.infer(arguments[0], scope))
             case "int":
-                return integer(term.number, span)
+                return integer(term.number, span, term.constant)
             case "bool":
                 return truth(term.truth, span)
             case "string" | "record" | "function" | "range":

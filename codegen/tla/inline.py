@@ -214,7 +214,7 @@ class Inliner:
             raise Stop(
                 NotCompilable(span, f"{reference.name} has no value", "give it one under constants in the layout")
             )
-        return constant_term(self.constants[reference.name], scope.operator, span)
+        return constant_term(reference.name, self.constants[reference.name], scope.operator, span)
 
     def refuse_recursion(self, operator: Operator, span: Span) -> None:
         if operator.recursive:
@@ -368,9 +368,9 @@ def wrapped(values: list[tuple[str, Term]], body: Term) -> Term:
     return body
 
 
-def constant_term(value: ConstantValue, operator: str, span: Span) -> Term:
+def constant_term(name: str, value: ConstantValue, operator: str, span: Span) -> Term:
     """Turns a constant of the layout into a term, as if the module contained its value."""
     if isinstance(value, tuple):
-        return Term("set", tuple(constant_term(element, operator, span) for element in value), None, operator, span)
+        return Term("set", tuple(constant_term("", element, operator, span) for element in value), None, operator, span)
     kind = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
-    return Term(kind, (), value, operator, span)
+    return Term(kind, (), value, operator, span, name if kind == "int" else "")

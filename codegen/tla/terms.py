@@ -28,6 +28,8 @@ class Term:
     operator: str
     """The user's operator whose text contains the term."""
     span: Span
+    constant: str = ""
+    """The layout's constant that a number is; empty for a number of the text."""
 
     @property
     def name(self) -> str:

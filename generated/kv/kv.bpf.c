@@ -139,7 +139,7 @@ struct {
 /* --- Environment ----------------------------------------------------------------------- */
 
 #ifdef STEPWISE_CONFORM
-/* Set by the conformance runner; `now` in ticks. */
+/* The conformance runner sets these; `now` is in ticks. */
 struct {
 	__u64 now;
 	__u64 random;
@@ -160,7 +160,7 @@ static __always_inline __u32 kv_now(void)
 
 /* --- Counting ------------------------------------------------------------------------------ */
 
-/* Counts what ended a hook, and in `skipped` whether a section was left out. */
+/* Counts the end of a hook, and in `skipped` whether a section was left out on the way. */
 static __always_inline void kv_count(__u32 end, __u32 skipped)
 {
 	const __u32 key = 0, counter = stepwise_index(stepwise_counter(end));
@@ -175,8 +175,8 @@ static __always_inline void kv_count(__u32 end, __u32 skipped)
 /* --- XDP -------------------------------------------------------------------------------- */
 
 /*
- * Of an answer to a client: writes the fields that the hook can have changed, and blanks what the hooks hand over. Says how
- * that changes a checksum over the payload.
+ * Writes an answer to a client: stores the fields that the hook can have changed, and clears the
+ * handover fields. Returns the change of a checksum over the payload.
  */
 static __always_inline __u64 kv_store_xdp(unsigned char *payload, const struct kv_message *message)
 {
@@ -191,8 +191,8 @@ static __always_inline __u64 kv_store_xdp(unsigned char *payload, const struct k
 }
 
 /*
- * Of an answer to a client: writes the fields that the hook can have changed, and blanks what the hooks hand over. Says how
- * that changes a checksum over the payload.
+ * Writes an answer to a client: stores the fields that the hook can have changed, and clears the
+ * handover fields. Returns the change of a checksum over the payload.
  */
 static __always_inline __u64 kv_store_tc(unsigned char *payload, const struct kv_message *message)
 {
@@ -206,8 +206,12 @@ static __always_inline __u64 kv_store_tc(unsigned char *payload, const struct kv
 	return change;
 }
 
-/* Of a request to the daemon: writes what the hook has for it, whatever the client had there. Says likewise. */
-static __always_inline __u64 kv_store_handover(unsigned char *payload, const struct kv_message *message)
+/*
+ * Writes the fields of a request that the hook sets for the daemon, over whatever the client sent
+ * there. Returns the change of a checksum over the payload.
+ */
+static __always_inline __u64 kv_store_handover(unsigned char *payload,
+					       const struct kv_message *message)
 {
 	__u64 change = 0;
 
@@ -227,8 +231,9 @@ static __always_inline __u64 kv_store_handover(unsigned char *payload, const str
 	return change;
 }
 
-/* `sends`: the verdict by which a packet goes out again. */
-static __always_inline int kv_xdp_reply(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, int sends)
+/* `sends` is the verdict that sends the packet back. */
+static __always_inline int kv_xdp_reply(struct xdp_md *context, __u32 udp_offset,
+					const struct kv_message *message, int sends)
 {
 	void *packet = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	struct udphdr *udp = stepwise_udp(packet, end, udp_offset, KV_WIRE_SIZE);
@@ -240,26 +245,33 @@ static __always_inline int kv_xdp_reply(struct xdp_md *context, __u32 udp_offset
 }
 
 /*
- * No daemon lives. The packet goes up the stack, which tells its client that the port is closed, but without its
- * message: somebody else may have bound the port, and what it says (a secret) is none of theirs.
+ * Handles a request for the daemon while no daemon runs. The packet goes up the stack, which
+ * reports to the client that the port is closed. Its message is cleared first, because another
+ * process may have bound the port, and the message has a secret.
  */
 static __always_inline int kv_xdp_refuse(struct xdp_md *context, __u32 udp_offset)
 {
-	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, KV_WIRE_SIZE);
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data,
+					  (void *)(long)context->data_end, udp_offset,
+					  KV_WIRE_SIZE);
 
 	if (!udp)
 		return XDP_ABORTED;
 	if (udp->len != bpf_htons(sizeof(*udp) + KV_WIRE_SIZE))
-		return XDP_DROP; /* a tail is not blanked */
+		return XDP_DROP; /* a tail cannot be cleared */
 	stepwise_correct_checksum(udp, stepwise_blank((unsigned char *)(udp + 1), 0, KV_WIRE_SIZE));
 	return XDP_PASS;
 }
 
-/* To the daemon, with what the hook has for it, by a way on which nobody else can put a packet. */
-static __always_inline int kv_xdp_forward(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, int sends)
+/* Sends a request to the daemon, with the fields that the hook sets. Nobody else can put a packet
+ * on that way. */
+static __always_inline int kv_xdp_forward(struct xdp_md *context, __u32 udp_offset,
+					  const struct kv_message *message, int sends)
 {
 	const __u32 size_max = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + KV_WIRE_SIZE;
-	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, KV_WIRE_SIZE);
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data,
+					  (void *)(long)context->data_end, udp_offset,
+					  KV_WIRE_SIZE);
 	__u32 size;
 	int action;
 
@@ -268,20 +280,22 @@ static __always_inline int kv_xdp_forward(struct xdp_md *context, __u32 udp_offs
 	size = udp_offset + bpf_ntohs(udp->len);
 	stepwise_correct_checksum(udp, kv_store_handover((unsigned char *)(udp + 1), message));
 	if (sends == XDP_PASS)
-		return stepwise_to_daemon_ahead(context, size, size_max); /* what has a tail is not put off */
+		return stepwise_to_daemon_ahead(context, size, size_max); /* a packet with a tail is
+									     never put off */
 	action = stepwise_to_daemon(context, size, size_max + KV_TAIL_MAX);
 	return action == STEPWISE_NO_DAEMON ? kv_xdp_refuse(context, udp_offset) : action;
 }
 
-/* Of a packet that no section sees. */
+/* Ends the hook for a packet that no section sees. */
 static __always_inline int kv_xdp_leave(__u32 end)
 {
 	kv_count(end, KV_COUNTER_SKIPPED);
 	return stepwise_verdict(end) == STEPWISE_FORWARD ? XDP_PASS : XDP_DROP;
 }
 
-/* With the message as the sections left it. */
-static __always_inline int kv_xdp_end(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, __u32 end, int sends)
+/* Ends the hook with the message as the sections left it. */
+static __always_inline int kv_xdp_end(struct xdp_md *context, __u32 udp_offset,
+				      const struct kv_message *message, __u32 end, int sends)
 {
 	kv_count(end, KV_COUNTER_SKIPPED);
 	switch (stepwise_verdict(end)) {
@@ -295,8 +309,8 @@ static __always_inline int kv_xdp_end(struct xdp_md *context, __u32 udp_offset, 
 }
 
 /*
- * What is not ours leaves before there is a message: where its end and the sections' are one, clang clears the whole
- * message before each check of the frame.
+ * A foreign or malformed packet returns early. If it shared an exit with the sections, clang would
+ * clear the whole message before each check of the frame.
  */
 SEC("xdp")
 int kv_xdp(struct xdp_md *context)
@@ -306,7 +320,8 @@ int kv_xdp(struct xdp_md *context)
 	struct kv_message message;
 	__u32 udp_offset = 0;
 
-	switch (stepwise_parse_tailed(context, KV_PORT, KV_WIRE_SIZE, kv_message_tail_size, &udp_offset, &payload)) {
+	switch (stepwise_parse_tailed(context, KV_PORT, KV_WIRE_SIZE, kv_message_tail_size,
+				      &udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		return kv_xdp_leave(stepwise_end(STEPWISE_FORWARD, KV_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
@@ -321,10 +336,11 @@ int kv_xdp(struct xdp_md *context)
 	if (!kv_message_tail_size(payload) && stepwise_put_off(context, message.slot))
 		return XDP_REDIRECT;
 	environment.now = kv_now();
-	return kv_xdp_end(context, udp_offset, &message, stepwise_hide(kv_run_xdp(NULL, &message, &environment)), XDP_TX);
+	return kv_xdp_end(context, udp_offset, &message,
+			  stepwise_hide(kv_run_xdp(NULL, &message, &environment)), XDP_TX);
 }
 
-/* Reads of the cells of `bucket` that packets which were put off are about. */
+/* Reads the cells of `bucket` that the packets in the queue will access. */
 static __always_inline void kv_read_ahead(void)
 {
 	const __u32 key = 0;
@@ -341,7 +357,7 @@ static __always_inline void kv_read_ahead(void)
 	noted->count = 0;
 }
 
-/* Of a packet that was put off: PASS sends it. */
+/* Runs the hook for a packet that was put off. XDP_PASS sends it. */
 SEC(STEPWISE_AHEAD_SECTION)
 int kv_ahead(struct xdp_md *context)
 {
@@ -355,26 +371,32 @@ int kv_ahead(struct xdp_md *context)
 	if (!payload || !kv_message_decode(payload, &message))
 		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
 	environment.now = kv_now();
-	return kv_xdp_end(context, udp_offset, &message, stepwise_hide(kv_run_xdp(NULL, &message, &environment)), XDP_PASS);
+	return kv_xdp_end(context, udp_offset, &message,
+			  stepwise_hide(kv_run_xdp(NULL, &message, &environment)), XDP_PASS);
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */
 
-static __always_inline int kv_tc_reply(struct __sk_buff *skb, __u32 udp_offset, const struct kv_message *message)
+static __always_inline int kv_tc_reply(struct __sk_buff *skb, __u32 udp_offset,
+				       const struct kv_message *message)
 {
 	void *packet = (void *)(long)skb->data;
-	struct udphdr *udp = stepwise_udp(packet, (void *)(long)skb->data_end, udp_offset, KV_WIRE_SIZE);
+	struct udphdr *udp =
+		stepwise_udp(packet, (void *)(long)skb->data_end, udp_offset, KV_WIRE_SIZE);
 	__u64 change;
 
 	if (!udp)
 		return TC_ACT_SHOT;
 	change = kv_store_tc((unsigned char *)(udp + 1), message);
-	/* Knows whether the checksum is complete, or left to the device. It cannot fail: the packet is ours to write. */
-	bpf_l4_csum_replace(skb, udp_offset + offsetof(struct udphdr, check), 0, (__u16)~stepwise_fold(change), BPF_F_MARK_MANGLED_0);
+	/* The helper knows whether the device completes the checksum. It cannot fail, because the
+	 * packet is writable. */
+	bpf_l4_csum_replace(skb, udp_offset + offsetof(struct udphdr, check), 0,
+			    (__u16)~stepwise_fold(change), BPF_F_MARK_MANGLED_0);
 	return TC_ACT_OK;
 }
 
-static __always_inline __u32 kv_tc_run(struct __sk_buff *skb, __u32 *udp_offset, struct kv_message *message)
+static __always_inline __u32 kv_tc_run(struct __sk_buff *skb, __u32 *udp_offset,
+				       struct kv_message *message)
 {
 	const __u32 headers_size = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr);
 	const __u32 size_max = headers_size + KV_WIRE_SIZE;
@@ -382,13 +404,16 @@ static __always_inline __u32 kv_tc_run(struct __sk_buff *skb, __u32 *udp_offset,
 	const unsigned char *payload = NULL;
 
 	/*
-	 * Before anything changes: what can fail, and what leaves the packet's head in pages or shared. Without memory
-	 * for it, what cannot be seen to be foreign may be an answer that nothing has completed.
+	 * Pull the headers first: it can fail, so it comes before any change, and it makes the
+	 * packet's head writable. Without memory for it, drop a packet that may be ours. It could
+	 * be an answer that no step has completed.
 	 */
-	if (skb->data_end - skb->data < size_max && bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
+	if (skb->data_end - skb->data < size_max &&
+	    bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
 	    skb->data_end - skb->data < headers_size)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
-	switch (stepwise_parse_sent_tailed(skb, KV_PORT, KV_WIRE_SIZE, kv_message_tail_size, udp_offset, &payload)) {
+	switch (stepwise_parse_sent_tailed(skb, KV_PORT, KV_WIRE_SIZE, kv_message_tail_size,
+					   udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		if (stepwise_is_from_port(skb, KV_PORT))
 			return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_STRANGER);
@@ -414,15 +439,17 @@ int kv_tc(struct __sk_buff *skb)
 	__u32 udp_offset = 0, end;
 
 	if (skb->ingress_ifindex)
-		return TC_ACT_UNSPEC; /* forwarded, not this host's */
+		return TC_ACT_UNSPEC; /* forwarded, not sent by this host */
 	end = stepwise_hide(kv_tc_run(skb, &udp_offset, &message));
 	kv_count(end, KV_COUNTER_TC_SKIPPED);
 	if (stepwise_counter(end) == KV_COUNTER_TC_FOREIGN)
 		return TC_ACT_UNSPEC;
-	return stepwise_verdict(end) == STEPWISE_REPLY ? kv_tc_reply(skb, udp_offset, &message) : TC_ACT_SHOT;
+	return stepwise_verdict(end) == STEPWISE_REPLY ? kv_tc_reply(skb, udp_offset, &message) :
+							 TC_ACT_SHOT;
 }
 
-/* --- The sweep: a chunk of a table a run --------------------------------------------------------- */
+/* --- The sweep: each run visits a chunk of a table -----------------------------------------------
+ */
 
 struct kv_sweep {
 	struct kv_message message;
@@ -435,7 +462,8 @@ struct kv_sweep {
 	__u32 lost;
 };
 
-/* In a map and not on the stack, where the verifier would tell apart all that the cells can have put there. */
+/* It is in a map. On the stack, the verifier would distinguish all values that the cells can have
+ * put there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
@@ -443,7 +471,8 @@ struct {
 	__uint(max_entries, 1);
 } sweep_state SEC(".maps");
 
-static __always_inline int kv_sweep_run(struct xdp_md *context, long (*visit)(__u32 position, void *context))
+static __always_inline int kv_sweep_run(struct xdp_md *context,
+					long (*visit)(__u32 position, void *context))
 {
 	struct stepwise_sweep *request = (void *)(long)context->data;
 	struct kv_message *record = (void *)(request + 1);
@@ -453,7 +482,8 @@ static __always_inline int kv_sweep_run(struct xdp_md *context, long (*visit)(__
 
 	if (!sweep || !all)
 		return XDP_ABORTED;
-	if ((void *)(record + 1) > (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
+	if ((void *)(record + 1) > (void *)(long)context->data_end ||
+	    request->count > STEPWISE_SWEEP_CHUNK_MAX)
 		return XDP_ABORTED;
 	*sweep = (struct kv_sweep){ .message = *record, .first = request->first };
 	sweep->environment.now = kv_now();
@@ -467,7 +497,7 @@ static __always_inline int kv_sweep_run(struct xdp_md *context, long (*visit)(__
 	return XDP_PASS;
 }
 
-/* Pass 1, one cell of `session`. Ends the chunk where a cell was contended. */
+/* Pass 1, one cell of `session`. Ends the chunk at a contended cell. */
 static long kv_sweep_1_visit(__u32 position, void *context)
 {
 	struct kv_sweep *sweep = *(struct kv_sweep **)context;
@@ -497,7 +527,7 @@ int kv_sweep_1(struct xdp_md *context)
 	return kv_sweep_run(context, kv_sweep_1_visit);
 }
 
-/* Pass 2, one cell of `session`. Ends the chunk where a cell was contended. */
+/* Pass 2, one cell of `session`. Ends the chunk at a contended cell. */
 static long kv_sweep_2_visit(__u32 position, void *context)
 {
 	struct kv_sweep *sweep = *(struct kv_sweep **)context;
@@ -527,7 +557,7 @@ int kv_sweep_2(struct xdp_md *context)
 	return kv_sweep_run(context, kv_sweep_2_visit);
 }
 
-/* A row that is restored, one cell of `row`. Ends the chunk where a cell was contended. */
+/* A row that is restored, one cell of `row`. Ends the chunk at a contended cell. */
 static long kv_restore_visit(__u32 position, void *context)
 {
 	struct kv_sweep *sweep = *(struct kv_sweep **)context;

@@ -53,8 +53,8 @@
 #define KV_SLOT_SIZE 40
 #define KV_VALUE_MAX 1024
 #define KV_SPOTS 16
-#define KV_VERSION_MODULUS 4294967296
-#define KV_EPOCH_MODULUS 4294967296
+#define KV_VERSION_MODULUS 4294967296ULL
+#define KV_EPOCH_MODULUS 4294967296ULL
 #define KV_GENERATION_MODULUS 1073741824
 #define KV_FILTER_BITS 64
 #define KV_TICK_NS 134217728
@@ -64,7 +64,7 @@
 
 /* --- Types ------------------------------------------------------------------- */
 
-/* Enums are packed: one takes the smallest integer that holds its members, and not four bytes. */
+/* Enums are packed: each has the smallest integer type that holds its members. */
 
 enum kv_session_state {
 	KV_SESSION_STATE_VACANT,
@@ -160,8 +160,8 @@ struct kv_entry_array_4 {
 	struct kv_entry items[4];
 };
 
-/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the
- * guard and what comes first after it share one. */
+/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line
+ * does, so the guard and what comes first after it share one. */
 struct kv_bucket_cell {
 	__u8 before_guard[8];
 	struct bpf_res_spin_lock res_spin_lock;
@@ -186,8 +186,8 @@ struct kv_page_spilled_element_array_16 {
 	struct kv_page_spilled_element items[16];
 };
 
-/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the
- * guard and what comes first after it share one. */
+/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line
+ * does, so the guard and what comes first after it share one. */
 struct kv_page_cell {
 	__u8 before_guard[8];
 	struct bpf_spin_lock spin_lock;
@@ -235,7 +235,7 @@ struct kv_u14_set_16 {
 	__u8 count;
 };
 
-/* Of a packet, so at any address. */
+/* Points into a packet, so it may be unaligned. */
 typedef struct kv_bytes_1024 kv_message_tail __attribute__((aligned(1)));
 
 struct kv_message {
@@ -275,7 +275,7 @@ struct kv_message {
 	bool spills;
 	enum kv_row_fate fate;
 #ifndef __bpf__
-	kv_message_tail *tail; /* in the payload, behind the fixed part */
+	kv_message_tail *tail; /* in the payload, after the fixed part */
 #endif
 };
 
@@ -307,9 +307,7 @@ static __always_inline struct kv_credential_cell kv_credential_cell_unpack(__u64
 /* A word: bits from the lowest, state 3, sequence 30, outcome 5, deadline 25. */
 static __always_inline __u64 kv_session_cell_pack(const struct kv_session_cell *cell)
 {
-	return (__u64)cell->state |
-	       (__u64)cell->sequence << 3 |
-	       (__u64)cell->outcome << 33 |
+	return (__u64)cell->state | (__u64)cell->sequence << 3 | (__u64)cell->outcome << 33 |
 	       (__u64)cell->deadline << 38;
 }
 
@@ -326,8 +324,7 @@ static __always_inline struct kv_session_cell kv_session_cell_unpack(__u64 word)
 /* A word: bits from the lowest, generation 30, taken 16. */
 static __always_inline __u64 kv_shelf_cell_pack(const struct kv_shelf_cell *cell)
 {
-	return (__u64)cell->generation |
-	       (__u64)cell->taken << 30;
+	return (__u64)cell->generation | (__u64)cell->taken << 30;
 }
 
 static __always_inline struct kv_shelf_cell kv_shelf_cell_unpack(__u64 word)
@@ -341,8 +338,7 @@ static __always_inline struct kv_shelf_cell kv_shelf_cell_unpack(__u64 word)
 /* A word: bits from the lowest, sequence 30, version 32. */
 static __always_inline __u64 kv_answer_cell_pack(const struct kv_answer_cell *cell)
 {
-	return (__u64)cell->sequence |
-	       (__u64)cell->version << 30;
+	return (__u64)cell->sequence | (__u64)cell->version << 30;
 }
 
 static __always_inline struct kv_answer_cell kv_answer_cell_unpack(__u64 word)
@@ -361,164 +357,164 @@ _Static_assert(offsetof(struct kv_page_cell, spin_lock) == 8, "place of a cell's
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum kv_leaf {
-	KV_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:87 */
-	KV_LEAF_BEGIN_ASKED = 1, /* Forward, SessionSteps.tla:96 */
-	KV_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:97 */
-	KV_LEAF_BEGIN_3 = 3, /* Forward, SessionSteps.tla:100 */
-	KV_LEAF_BEGIN_4 = 4, /* Reply, SessionSteps.tla:101 */
-	KV_LEAF_BEGIN_NOT_A_REQUEST = 5, /* Drop, SessionSteps.tla:103 */
-	KV_LEAF_BEGIN_CLOSED_ALREADY = 6, /* Reply, SessionSteps.tla:106 */
-	KV_LEAF_BEGIN_NO_SESSION = 7, /* Drop, SessionSteps.tla:107 */
-	KV_LEAF_BEGIN_IN_PROGRESS = 8, /* Drop, SessionSteps.tla:111 */
-	KV_LEAF_BEGIN_ANSWER_AGAIN = 9, /* Reply, SessionSteps.tla:117 */
-	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 10, /* Drop, SessionSteps.tla:119 */
-	KV_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:123 */
-	KV_LEAF_BEGIN_16 = 12, /* Reply, SessionSteps.tla:129 */
-	KV_LEAF_RECALL_MOVED_ON = 13, /* Drop, KvSteps.tla:433 */
-	KV_LEAF_RECALL_3 = 14, /* Reply, KvSteps.tla:434 */
-	KV_LEAF_END_1 = 15, /* Reply, SessionSteps.tla:144 */
-	KV_LEAF_END_2 = 16, /* Reply, SessionSteps.tla:146 */
-	KV_LEAF_END_3 = 17, /* Forward, SessionSteps.tla:148 */
-	KV_LEAF_END_4 = 18, /* Forward, SessionSteps.tla:150 */
-	KV_LEAF_CONFIRM_1 = 19, /* Reply, SessionSteps.tla:184 */
-	KV_LEAF_CONFIRM_CONFIRMED_LATE = 20, /* Drop, SessionSteps.tla:187 */
-	KV_LEAF_RESUME_RESUMED_LATE = 21, /* Drop, SessionSteps.tla:199 */
-	KV_LEAF_AUTHENTICATE_1 = 22, /* Continue, SessionSteps.tla:85 */
-	KV_LEAF_AUTHENTICATE_2 = 23, /* Continue, SessionSteps.tla:86 */
-	KV_LEAF_BEGIN_8 = 24, /* Continue, SessionSteps.tla:109 */
-	KV_LEAF_BEGIN_RECALLED = 25, /* Continue, SessionSteps.tla:116 */
-	KV_LEAF_BEGIN_17 = 26, /* Continue, SessionSteps.tla:134 */
-	KV_LEAF_RECALL_1 = 27, /* Continue, KvSteps.tla:432 */
-	KV_LEAF_ON_REQUEST_TOO_LONG = 28, /* Continue, KvSteps.tla:182 */
-	KV_LEAF_ON_REQUEST_TAIL_READ = 29, /* Continue, KvSteps.tla:164 */
-	KV_LEAF_ON_REQUEST_WRITTEN = 30, /* Continue, KvSteps.tla:168 */
-	KV_LEAF_ON_REQUEST_4 = 31, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_REQUEST_5 = 32, /* Continue, KvSteps.tla:135 */
-	KV_LEAF_ON_REQUEST_6 = 33, /* Continue, KvSteps.tla:138 */
-	KV_LEAF_ON_REQUEST_7 = 34, /* Continue, KvSteps.tla:139 */
-	KV_LEAF_ON_REQUEST_8 = 35, /* Continue, KvSteps.tla:141 */
-	KV_LEAF_ON_REQUEST_9 = 36, /* Continue, KvSteps.tla:143 */
-	KV_LEAF_ON_REQUEST_10 = 37, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_REQUEST_11 = 38, /* Continue, KvSteps.tla:188 */
-	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 39, /* Continue, KvSteps.tla:190 */
-	KV_LEAF_ON_REQUEST_NOT_SPILLED = 40, /* Continue, KvSteps.tla:192 */
-	KV_LEAF_ON_REQUEST_14 = 41, /* Continue, KvSteps.tla:194 */
-	KV_LEAF_ON_REQUEST_FULL = 42, /* Continue, KvSteps.tla:197 */
-	KV_LEAF_REMEMBER_1 = 43, /* Continue, KvSteps.tla:438 */
-	KV_LEAF_REMEMBER_2 = 44, /* Continue, KvSteps.tla:439 */
-	KV_LEAF_CONFIRM_2 = 45, /* Continue, SessionSteps.tla:185 */
-	KV_LEAF_CONFIRM_3 = 46, /* Continue, SessionSteps.tla:186 */
-	KV_LEAF_RESUME_1 = 47, /* Continue, SessionSteps.tla:191 */
-	KV_LEAF_RESUME_2 = 48, /* Continue, SessionSteps.tla:196 */
-	KV_LEAF_RESUME_3 = 49, /* Continue, SessionSteps.tla:198 */
-	KV_LEAF_ISSUE_1 = 50, /* Continue, SessionSteps.tla:203 */
-	KV_LEAF_ISSUE_2 = 51, /* Continue, SessionSteps.tla:204 */
-	KV_LEAF_CLAIM_1 = 52, /* Continue, KvSteps.tla:329 */
-	KV_LEAF_CLAIM_OVERWRITTEN = 53, /* Continue, KvSteps.tla:330 */
-	KV_LEAF_CLAIM_3 = 54, /* Continue, KvSteps.tla:331 */
-	KV_LEAF_LIFT_1 = 55, /* Continue, KvSteps.tla:287 */
-	KV_LEAF_LIFT_2 = 56, /* Continue, KvSteps.tla:294 */
-	KV_LEAF_LIFT_REPLACED = 57, /* Continue, KvSteps.tla:295 */
-	KV_LEAF_LIFT_4 = 58, /* Continue, KvSteps.tla:297 */
-	KV_LEAF_STOW_PAGE_FULL = 59, /* Continue, KvSteps.tla:318 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 60, /* Continue, KvSteps.tla:319 */
-	KV_LEAF_STOW_3 = 61, /* Continue, KvSteps.tla:320 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 62, /* Continue, KvSteps.tla:321 */
-	KV_LEAF_STOW_5 = 63, /* Continue, KvSteps.tla:322 */
-	KV_LEAF_STOW_6 = 64, /* Continue, KvSteps.tla:323 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 65, /* Continue, KvSteps.tla:324 */
-	KV_LEAF_STOW_8 = 66, /* Continue, KvSteps.tla:325 */
-	KV_LEAF_ON_COMPLETION_1 = 67, /* Continue, KvSteps.tla:369 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT = 68, /* Continue, KvSteps.tla:349 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED = 69, /* Continue, KvSteps.tla:349 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 70, /* Continue, KvSteps.tla:374 */
-	KV_LEAF_ON_COMPLETION_5 = 71, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_COMPLETION_6 = 72, /* Continue, KvSteps.tla:135 */
-	KV_LEAF_ON_COMPLETION_7 = 73, /* Continue, KvSteps.tla:138 */
-	KV_LEAF_ON_COMPLETION_8 = 74, /* Continue, KvSteps.tla:139 */
-	KV_LEAF_ON_COMPLETION_9 = 75, /* Continue, KvSteps.tla:141 */
-	KV_LEAF_ON_COMPLETION_10 = 76, /* Continue, KvSteps.tla:143 */
-	KV_LEAF_ON_COMPLETION_11 = 77, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_COMPLETION_LATE = 78, /* Continue, KvSteps.tla:378 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER = 79, /* Continue, KvSteps.tla:380 */
-	KV_LEAF_ON_COMPLETION_14 = 80, /* Continue, KvSteps.tla:382 */
-	KV_LEAF_ON_COMPLETION_15 = 81, /* Continue, KvSteps.tla:384 */
-	KV_LEAF_ON_COMPLETION_16 = 82, /* Continue, KvSteps.tla:386 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 83, /* Continue, KvSteps.tla:389 */
-	KV_LEAF_ON_COMPLETION_19 = 84, /* Continue, KvSteps.tla:393 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 85, /* Continue, KvSteps.tla:396 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 86, /* Continue, KvSteps.tla:349 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 87, /* Continue, KvSteps.tla:349 */
-	KV_LEAF_ON_COMPLETION_23 = 88, /* Continue, KvSteps.tla:400 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 89, /* Continue, KvSteps.tla:402 */
-	KV_LEAF_ON_COMPLETION_25 = 90, /* Continue, KvSteps.tla:404 */
-	KV_LEAF_ON_COMPLETION_26 = 91, /* Continue, KvSteps.tla:406 */
-	KV_LEAF_SETTLE_1 = 92, /* Continue, KvSteps.tla:416 */
-	KV_LEAF_SETTLE_2 = 93, /* Continue, KvSteps.tla:417 */
-	KV_LEAF_SETTLE_3 = 94, /* Continue, KvSteps.tla:418 */
-	KV_LEAF_SETTLE_4 = 95, /* Continue, KvSteps.tla:419 */
-	KV_LEAF_SHELVE_1 = 96, /* Continue, KvSteps.tla:423 */
-	KV_LEAF_SHELVE_2 = 97, /* Continue, KvSteps.tla:424 */
-	KV_LEAF_SHELVE_3 = 98, /* Continue, KvSteps.tla:425 */
-	KV_LEAF_FIND_1 = 99, /* Reply, KvSteps.tla:225 */
-	KV_LEAF_FIND_2 = 100, /* Reply, KvSteps.tla:225 */
-	KV_LEAF_FIND_3 = 101, /* Reply, KvSteps.tla:225 */
-	KV_LEAF_FIND_4 = 102, /* Reply, KvSteps.tla:225 */
-	KV_LEAF_FIND_NOT_FORWARDED = 103, /* Drop, KvSteps.tla:226 */
-	KV_LEAF_FIND_NOT_SEEN = 104, /* Drop, KvSteps.tla:227 */
-	KV_LEAF_FIND_7 = 105, /* Continue, KvSteps.tla:229 */
-	KV_LEAF_FIND_ON_ITS_WAY = 106, /* Drop, KvSteps.tla:231 */
-	KV_LEAF_FIND_9 = 107, /* Continue, KvSteps.tla:211 */
-	KV_LEAF_FIND_10 = 108, /* Reply, KvSteps.tla:211 */
-	KV_LEAF_FIND_11 = 109, /* Continue, KvSteps.tla:211 */
-	KV_LEAF_FIND_12 = 110, /* Reply, KvSteps.tla:211 */
-	KV_LEAF_FIND_13 = 111, /* Continue, KvSteps.tla:211 */
-	KV_LEAF_FIND_14 = 112, /* Reply, KvSteps.tla:211 */
-	KV_LEAF_RESERVE_1 = 113, /* Continue, KvSteps.tla:259 */
-	KV_LEAF_RESERVE_SHELF_FULL = 114, /* Continue, KvSteps.tla:260 */
-	KV_LEAF_RESERVE_3 = 115, /* Continue, KvSteps.tla:261 */
-	KV_LEAF_KEEP_1 = 116, /* Reply, KvSteps.tla:265 */
-	KV_LEAF_KEEP_2 = 117, /* Reply, KvSteps.tla:268 */
-	KV_LEAF_KEEP_ELSEWHERE = 118, /* Reply, KvSteps.tla:269 */
-	KV_LEAF_KEEP_4 = 119, /* Reply, KvSteps.tla:270 */
-	KV_LEAF_EXPIRE_1 = 120, /* Drop, SessionSteps.tla:212 */
-	KV_LEAF_EXPIRE_2 = 121, /* Continue, SessionSteps.tla:214 */
-	KV_LEAF_EXPIRE_3 = 122, /* Continue, SessionSteps.tla:216 */
-	KV_LEAF_EXPIRE_4 = 123, /* Drop, SessionSteps.tla:217 */
-	KV_LEAF_RETIRE_1 = 124, /* Continue, SessionSteps.tla:221 */
-	KV_LEAF_RETIRE_2 = 125, /* Drop, SessionSteps.tla:222 */
-	KV_LEAF_TAKE_1 = 126, /* Drop, KvSteps.tla:448 */
-	KV_LEAF_TAKE_2 = 127, /* Continue, KvSteps.tla:449 */
-	KV_LEAF_REFILL_1 = 128, /* Continue, KvSteps.tla:467 */
-	KV_LEAF_REFILL_2 = 129, /* Continue, KvSteps.tla:468 */
-	KV_LEAF_REFILL_3 = 130, /* Continue, KvSteps.tla:469 */
-	KV_LEAF_REFILL_4 = 131, /* Continue, KvSteps.tla:471 */
-	KV_LEAF_REFILL_5 = 132, /* Continue, KvSteps.tla:473 */
-	KV_LEAF_REFILL_6 = 133, /* Continue, KvSteps.tla:476 */
-	KV_LEAF_REFILL_7 = 134, /* Continue, KvSteps.tla:476 */
-	KV_LEAF_REFILL_8 = 135, /* Continue, KvSteps.tla:477 */
-	KV_LEAF_REFILL_9 = 136, /* Continue, KvSteps.tla:478 */
-	KV_LEAF_REFILL_10 = 137, /* Continue, KvSteps.tla:479 */
-	KV_LEAF_OVERFLOW_1 = 138, /* Continue, KvSteps.tla:496 */
-	KV_LEAF_OVERFLOW_2 = 139, /* Continue, KvSteps.tla:497 */
-	KV_LEAF_OVERFLOW_3 = 140, /* Continue, KvSteps.tla:498 */
-	KV_LEAF_OVERFLOW_4 = 141, /* Continue, KvSteps.tla:499 */
-	KV_LEAF_OVERFLOW_5 = 142, /* Continue, KvSteps.tla:500 */
-	KV_LEAF_OVERFLOW_6 = 143, /* Continue, KvSteps.tla:501 */
-	KV_LEAF_OVERFLOW_7 = 144, /* Continue, KvSteps.tla:502 */
-	KV_LEAF_OVERFLOW_8 = 145, /* Continue, KvSteps.tla:503 */
-	KV_LEAF_REPORT_1 = 146, /* Continue, KvSteps.tla:505 */
+	KV_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:87 */
+	KV_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:96 */
+	KV_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:97 */
+	KV_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:100 */
+	KV_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:101 */
+	KV_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:103 */
+	KV_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:106 */
+	KV_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:107 */
+	KV_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:111 */
+	KV_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:117 */
+	KV_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:119 */
+	KV_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:123 */
+	KV_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:129 */
+	KV_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:433 */
+	KV_LEAF_RECALL_3, /* Reply, KvSteps.tla:434 */
+	KV_LEAF_END_1, /* Reply, SessionSteps.tla:144 */
+	KV_LEAF_END_2, /* Reply, SessionSteps.tla:146 */
+	KV_LEAF_END_3, /* Forward, SessionSteps.tla:148 */
+	KV_LEAF_END_4, /* Forward, SessionSteps.tla:150 */
+	KV_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:184 */
+	KV_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:187 */
+	KV_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:199 */
+	KV_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:85 */
+	KV_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:86 */
+	KV_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:109 */
+	KV_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:116 */
+	KV_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:134 */
+	KV_LEAF_RECALL_1, /* Continue, KvSteps.tla:432 */
+	KV_LEAF_ON_REQUEST_TOO_LONG, /* Continue, KvSteps.tla:182 */
+	KV_LEAF_ON_REQUEST_TAIL_READ, /* Continue, KvSteps.tla:164 */
+	KV_LEAF_ON_REQUEST_WRITTEN, /* Continue, KvSteps.tla:168 */
+	KV_LEAF_ON_REQUEST_4, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_REQUEST_5, /* Continue, KvSteps.tla:135 */
+	KV_LEAF_ON_REQUEST_6, /* Continue, KvSteps.tla:138 */
+	KV_LEAF_ON_REQUEST_7, /* Continue, KvSteps.tla:139 */
+	KV_LEAF_ON_REQUEST_8, /* Continue, KvSteps.tla:141 */
+	KV_LEAF_ON_REQUEST_9, /* Continue, KvSteps.tla:143 */
+	KV_LEAF_ON_REQUEST_10, /* Continue, KvSteps.tla:145 */
+	KV_LEAF_ON_REQUEST_11, /* Continue, KvSteps.tla:188 */
+	KV_LEAF_ON_REQUEST_NEVER_SPILLED, /* Continue, KvSteps.tla:190 */
+	KV_LEAF_ON_REQUEST_NOT_SPILLED, /* Continue, KvSteps.tla:192 */
+	KV_LEAF_ON_REQUEST_14, /* Continue, KvSteps.tla:194 */
+	KV_LEAF_ON_REQUEST_FULL, /* Continue, KvSteps.tla:197 */
+	KV_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:438 */
+	KV_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:439 */
+	KV_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:185 */
+	KV_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:186 */
+	KV_LEAF_RESUME_1, /* Continue, SessionSteps.tla:191 */
+	KV_LEAF_RESUME_2, /* Continue, SessionSteps.tla:196 */
+	KV_LEAF_RESUME_3, /* Continue, SessionSteps.tla:198 */
+	KV_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:203 */
+	KV_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:204 */
+	KV_LEAF_CLAIM_1, /* Continue, KvSteps.tla:329 */
+	KV_LEAF_CLAIM_OVERWRITTEN, /* Continue, KvSteps.tla:330 */
+	KV_LEAF_CLAIM_3, /* Continue, KvSteps.tla:331 */
+	KV_LEAF_LIFT_1, /* Continue, KvSteps.tla:287 */
+	KV_LEAF_LIFT_2, /* Continue, KvSteps.tla:294 */
+	KV_LEAF_LIFT_REPLACED, /* Continue, KvSteps.tla:295 */
+	KV_LEAF_LIFT_4, /* Continue, KvSteps.tla:297 */
+	KV_LEAF_STOW_PAGE_FULL, /* Continue, KvSteps.tla:318 */
+	KV_LEAF_STOW_ENTRY_TAKEN, /* Continue, KvSteps.tla:319 */
+	KV_LEAF_STOW_3, /* Continue, KvSteps.tla:320 */
+	KV_LEAF_STOW_OLD_ONE_GONE, /* Continue, KvSteps.tla:321 */
+	KV_LEAF_STOW_5, /* Continue, KvSteps.tla:322 */
+	KV_LEAF_STOW_6, /* Continue, KvSteps.tla:323 */
+	KV_LEAF_STOW_OLD_ONE_MOVED, /* Continue, KvSteps.tla:324 */
+	KV_LEAF_STOW_8, /* Continue, KvSteps.tla:325 */
+	KV_LEAF_ON_COMPLETION_1, /* Continue, KvSteps.tla:369 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT, /* Continue, KvSteps.tla:349 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED, /* Continue, KvSteps.tla:349 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL, /* Continue, KvSteps.tla:374 */
+	KV_LEAF_ON_COMPLETION_5, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_COMPLETION_6, /* Continue, KvSteps.tla:135 */
+	KV_LEAF_ON_COMPLETION_7, /* Continue, KvSteps.tla:138 */
+	KV_LEAF_ON_COMPLETION_8, /* Continue, KvSteps.tla:139 */
+	KV_LEAF_ON_COMPLETION_9, /* Continue, KvSteps.tla:141 */
+	KV_LEAF_ON_COMPLETION_10, /* Continue, KvSteps.tla:143 */
+	KV_LEAF_ON_COMPLETION_11, /* Continue, KvSteps.tla:145 */
+	KV_LEAF_ON_COMPLETION_LATE, /* Continue, KvSteps.tla:378 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER, /* Continue, KvSteps.tla:380 */
+	KV_LEAF_ON_COMPLETION_14, /* Continue, KvSteps.tla:382 */
+	KV_LEAF_ON_COMPLETION_15, /* Continue, KvSteps.tla:384 */
+	KV_LEAF_ON_COMPLETION_16, /* Continue, KvSteps.tla:386 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED, /* Continue, KvSteps.tla:389 */
+	KV_LEAF_ON_COMPLETION_19, /* Continue, KvSteps.tla:393 */
+	KV_LEAF_ON_COMPLETION_UNCACHED, /* Continue, KvSteps.tla:396 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2, /* Continue, KvSteps.tla:349 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2, /* Continue, KvSteps.tla:349 */
+	KV_LEAF_ON_COMPLETION_23, /* Continue, KvSteps.tla:400 */
+	KV_LEAF_ON_COMPLETION_NOT_READY, /* Continue, KvSteps.tla:402 */
+	KV_LEAF_ON_COMPLETION_25, /* Continue, KvSteps.tla:404 */
+	KV_LEAF_ON_COMPLETION_26, /* Continue, KvSteps.tla:406 */
+	KV_LEAF_SETTLE_1, /* Continue, KvSteps.tla:416 */
+	KV_LEAF_SETTLE_2, /* Continue, KvSteps.tla:417 */
+	KV_LEAF_SETTLE_3, /* Continue, KvSteps.tla:418 */
+	KV_LEAF_SETTLE_4, /* Continue, KvSteps.tla:419 */
+	KV_LEAF_SHELVE_1, /* Continue, KvSteps.tla:423 */
+	KV_LEAF_SHELVE_2, /* Continue, KvSteps.tla:424 */
+	KV_LEAF_SHELVE_3, /* Continue, KvSteps.tla:425 */
+	KV_LEAF_FIND_1, /* Reply, KvSteps.tla:225 */
+	KV_LEAF_FIND_2, /* Reply, KvSteps.tla:225 */
+	KV_LEAF_FIND_3, /* Reply, KvSteps.tla:225 */
+	KV_LEAF_FIND_4, /* Reply, KvSteps.tla:225 */
+	KV_LEAF_FIND_NOT_FORWARDED, /* Drop, KvSteps.tla:226 */
+	KV_LEAF_FIND_NOT_SEEN, /* Drop, KvSteps.tla:227 */
+	KV_LEAF_FIND_7, /* Continue, KvSteps.tla:229 */
+	KV_LEAF_FIND_ON_ITS_WAY, /* Drop, KvSteps.tla:231 */
+	KV_LEAF_FIND_9, /* Continue, KvSteps.tla:211 */
+	KV_LEAF_FIND_10, /* Reply, KvSteps.tla:211 */
+	KV_LEAF_FIND_11, /* Continue, KvSteps.tla:211 */
+	KV_LEAF_FIND_12, /* Reply, KvSteps.tla:211 */
+	KV_LEAF_FIND_13, /* Continue, KvSteps.tla:211 */
+	KV_LEAF_FIND_14, /* Reply, KvSteps.tla:211 */
+	KV_LEAF_RESERVE_1, /* Continue, KvSteps.tla:259 */
+	KV_LEAF_RESERVE_SHELF_FULL, /* Continue, KvSteps.tla:260 */
+	KV_LEAF_RESERVE_3, /* Continue, KvSteps.tla:261 */
+	KV_LEAF_KEEP_1, /* Reply, KvSteps.tla:265 */
+	KV_LEAF_KEEP_2, /* Reply, KvSteps.tla:268 */
+	KV_LEAF_KEEP_ELSEWHERE, /* Reply, KvSteps.tla:269 */
+	KV_LEAF_KEEP_4, /* Reply, KvSteps.tla:270 */
+	KV_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:212 */
+	KV_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:214 */
+	KV_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:216 */
+	KV_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:217 */
+	KV_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:221 */
+	KV_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:222 */
+	KV_LEAF_TAKE_1, /* Drop, KvSteps.tla:448 */
+	KV_LEAF_TAKE_2, /* Continue, KvSteps.tla:449 */
+	KV_LEAF_REFILL_1, /* Continue, KvSteps.tla:467 */
+	KV_LEAF_REFILL_2, /* Continue, KvSteps.tla:468 */
+	KV_LEAF_REFILL_3, /* Continue, KvSteps.tla:469 */
+	KV_LEAF_REFILL_4, /* Continue, KvSteps.tla:471 */
+	KV_LEAF_REFILL_5, /* Continue, KvSteps.tla:473 */
+	KV_LEAF_REFILL_6, /* Continue, KvSteps.tla:476 */
+	KV_LEAF_REFILL_7, /* Continue, KvSteps.tla:476 */
+	KV_LEAF_REFILL_8, /* Continue, KvSteps.tla:477 */
+	KV_LEAF_REFILL_9, /* Continue, KvSteps.tla:478 */
+	KV_LEAF_REFILL_10, /* Continue, KvSteps.tla:479 */
+	KV_LEAF_OVERFLOW_1, /* Continue, KvSteps.tla:496 */
+	KV_LEAF_OVERFLOW_2, /* Continue, KvSteps.tla:497 */
+	KV_LEAF_OVERFLOW_3, /* Continue, KvSteps.tla:498 */
+	KV_LEAF_OVERFLOW_4, /* Continue, KvSteps.tla:499 */
+	KV_LEAF_OVERFLOW_5, /* Continue, KvSteps.tla:500 */
+	KV_LEAF_OVERFLOW_6, /* Continue, KvSteps.tla:501 */
+	KV_LEAF_OVERFLOW_7, /* Continue, KvSteps.tla:502 */
+	KV_LEAF_OVERFLOW_8, /* Continue, KvSteps.tla:503 */
+	KV_LEAF_REPORT_1, /* Continue, KvSteps.tla:505 */
+	KV_LEAVES,
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
- * UDP's checksum is right), contended (its section lost all its attempts), lost
- * (likewise, where the model says that it cannot), or by the leaf that ended the
- * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
- * counts as malformed, and as stranger what leaves by the service's port without
- * being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (only the UDP checksum is
+ * wrong), contended (a section lost all its attempts), lost (the same, in a section that must never
+ * lose), or by the leaf that ended the hook. `skipped` counts sections in addition. In tc, a packet
+ * that cannot be read for lack of memory counts as malformed, and a packet from the service's port
+ * that is not the daemon's counts as stranger.
  */
 enum kv_counter {
 	KV_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -565,6 +561,7 @@ enum kv_counter {
 	KV_COUNTERS,
 };
 
+/* clang-format off */
 #define KV_COUNTER_NAMES { \
 	"authenticate.wrong_secret", \
 	"begin.asked", \
@@ -608,24 +605,35 @@ enum kv_counter {
 	"sweep.skipped", \
 	"sweep.lost", \
 }
+/* clang-format on */
 
-/* A hook's counter of a leaf is the leaf's number and this. */
+/* The counter of a leaf is the leaf's number plus the hook's base. */
 #define KV_COUNTERS_XDP 0
-#define KV_COUNTERS_TC 4
-_Static_assert(KV_COUNTER_AUTHENTICATE_WRONG_SECRET == KV_COUNTERS_XDP + KV_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_ASKED == KV_COUNTERS_XDP + KV_LEAF_BEGIN_ASKED, "counter of a leaf");
+#define KV_COUNTERS_TC (KV_COUNTER_TC_END_1 - KV_LEAF_END_1)
+_Static_assert(KV_COUNTER_AUTHENTICATE_WRONG_SECRET ==
+		       KV_COUNTERS_XDP + KV_LEAF_AUTHENTICATE_WRONG_SECRET,
+	       "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_ASKED == KV_COUNTERS_XDP + KV_LEAF_BEGIN_ASKED,
+	       "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_2 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_2, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_3 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_3, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_4 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_4, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_NOT_A_REQUEST == KV_COUNTERS_XDP + KV_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_CLOSED_ALREADY == KV_COUNTERS_XDP + KV_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_NO_SESSION == KV_COUNTERS_XDP + KV_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_IN_PROGRESS == KV_COUNTERS_XDP + KV_LEAF_BEGIN_IN_PROGRESS, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_ANSWER_AGAIN == KV_COUNTERS_XDP + KV_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_OUT_OF_SEQUENCE == KV_COUNTERS_XDP + KV_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_NOT_A_REQUEST == KV_COUNTERS_XDP + KV_LEAF_BEGIN_NOT_A_REQUEST,
+	       "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_CLOSED_ALREADY == KV_COUNTERS_XDP + KV_LEAF_BEGIN_CLOSED_ALREADY,
+	       "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_NO_SESSION == KV_COUNTERS_XDP + KV_LEAF_BEGIN_NO_SESSION,
+	       "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_IN_PROGRESS == KV_COUNTERS_XDP + KV_LEAF_BEGIN_IN_PROGRESS,
+	       "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_ANSWER_AGAIN == KV_COUNTERS_XDP + KV_LEAF_BEGIN_ANSWER_AGAIN,
+	       "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_OUT_OF_SEQUENCE == KV_COUNTERS_XDP + KV_LEAF_BEGIN_OUT_OF_SEQUENCE,
+	       "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_15 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_15, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_16 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_16, "counter of a leaf");
-_Static_assert(KV_COUNTER_RECALL_MOVED_ON == KV_COUNTERS_XDP + KV_LEAF_RECALL_MOVED_ON, "counter of a leaf");
+_Static_assert(KV_COUNTER_RECALL_MOVED_ON == KV_COUNTERS_XDP + KV_LEAF_RECALL_MOVED_ON,
+	       "counter of a leaf");
 _Static_assert(KV_COUNTER_RECALL_3 == KV_COUNTERS_XDP + KV_LEAF_RECALL_3, "counter of a leaf");
 _Static_assert(KV_COUNTER_END_1 == KV_COUNTERS_XDP + KV_LEAF_END_1, "counter of a leaf");
 _Static_assert(KV_COUNTER_END_2 == KV_COUNTERS_XDP + KV_LEAF_END_2, "counter of a leaf");
@@ -636,249 +644,104 @@ _Static_assert(KV_COUNTER_TC_END_2 == KV_COUNTERS_TC + KV_LEAF_END_2, "counter o
 _Static_assert(KV_COUNTER_TC_END_3 == KV_COUNTERS_TC + KV_LEAF_END_3, "counter of a leaf");
 _Static_assert(KV_COUNTER_TC_END_4 == KV_COUNTERS_TC + KV_LEAF_END_4, "counter of a leaf");
 _Static_assert(KV_COUNTER_TC_CONFIRM_1 == KV_COUNTERS_TC + KV_LEAF_CONFIRM_1, "counter of a leaf");
-_Static_assert(KV_COUNTER_TC_CONFIRM_CONFIRMED_LATE == KV_COUNTERS_TC + KV_LEAF_CONFIRM_CONFIRMED_LATE, "counter of a leaf");
-_Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RESUME_RESUMED_LATE, "counter of a leaf");
+_Static_assert(KV_COUNTER_TC_CONFIRM_CONFIRMED_LATE ==
+		       KV_COUNTERS_TC + KV_LEAF_CONFIRM_CONFIRMED_LATE,
+	       "counter of a leaf");
+_Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RESUME_RESUMED_LATE,
+	       "counter of a leaf");
 
-/* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
+/* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
-#define KV_BRANCHES 235
-
-#define KV_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:87:32" }, \
-	{ 1, "begin.asked", "spec/lib/SessionSteps.tla:96:26" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:97:17" }, \
-	{ 3, "begin.3", "spec/lib/SessionSteps.tla:100:17" }, \
-	{ 4, "begin.4", "spec/lib/SessionSteps.tla:101:17" }, \
-	{ 5, "begin.not_a_request", "spec/lib/SessionSteps.tla:103:25" }, \
-	{ 6, "begin.closed_already", "spec/lib/SessionSteps.tla:106:34" }, \
-	{ 7, "begin.no_session", "spec/lib/SessionSteps.tla:107:30" }, \
-	{ 8, "begin.in_progress", "spec/lib/SessionSteps.tla:111:24" }, \
-	{ 9, "begin.answer_again", "spec/lib/SessionSteps.tla:117:39" }, \
-	{ 10, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:119:27" }, \
-	{ 11, "begin.15", "spec/lib/SessionSteps.tla:123:10" }, \
-	{ 12, "begin.16", "spec/lib/SessionSteps.tla:129:10" }, \
-	{ 13, "recall.moved_on", "spec/kv/KvSteps.tla:433:53" }, \
-	{ 14, "recall.3", "spec/kv/KvSteps.tla:434:17" }, \
-	{ 15, "end.1", "spec/lib/SessionSteps.tla:144:10" }, \
-	{ 16, "end.2", "spec/lib/SessionSteps.tla:146:10" }, \
-	{ 17, "end.3", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 18, "end.4", "spec/lib/SessionSteps.tla:150:10" }, \
-	{ 19, "confirm.1", "spec/lib/SessionSteps.tla:184:30" }, \
-	{ 20, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:187:34" }, \
-	{ 21, "resume.resumed_late", "spec/lib/SessionSteps.tla:199:32" }, \
-	{ 22, "authenticate.1", "spec/lib/SessionSteps.tla:85:32" }, \
-	{ 23, "authenticate.2", "spec/lib/SessionSteps.tla:86:42" }, \
-	{ 24, "begin.8", "spec/lib/SessionSteps.tla:109:10" }, \
-	{ 25, "begin.recalled", "spec/lib/SessionSteps.tla:116:36" }, \
-	{ 26, "begin.17", "spec/lib/SessionSteps.tla:134:10" }, \
-	{ 27, "recall.1", "spec/kv/KvSteps.tla:432:44" }, \
-	{ 28, "on_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
-	{ 29, "on_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
-	{ 30, "on_request.written", "spec/kv/KvSteps.tla:168:21" }, \
-	{ 31, "on_request.4", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 32, "on_request.5", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 33, "on_request.6", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 34, "on_request.7", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 35, "on_request.8", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 36, "on_request.9", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 37, "on_request.10", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 38, "on_request.11", "spec/kv/KvSteps.tla:188:10" }, \
-	{ 39, "on_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
-	{ 40, "on_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
-	{ 41, "on_request.14", "spec/kv/KvSteps.tla:194:10" }, \
-	{ 42, "on_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 43, "remember.1", "spec/kv/KvSteps.tla:438:10" }, \
-	{ 44, "remember.2", "spec/kv/KvSteps.tla:439:10" }, \
-	{ 45, "confirm.2", "spec/lib/SessionSteps.tla:185:31" }, \
-	{ 46, "confirm.3", "spec/lib/SessionSteps.tla:186:42" }, \
-	{ 47, "resume.1", "spec/lib/SessionSteps.tla:191:10" }, \
-	{ 48, "resume.2", "spec/lib/SessionSteps.tla:196:10" }, \
-	{ 49, "resume.3", "spec/lib/SessionSteps.tla:198:10" }, \
-	{ 50, "issue.1", "spec/lib/SessionSteps.tla:203:10" }, \
-	{ 51, "issue.2", "spec/lib/SessionSteps.tla:204:10" }, \
-	{ 52, "claim.1", "spec/kv/KvSteps.tla:329:57" }, \
-	{ 53, "claim.overwritten", "spec/kv/KvSteps.tla:330:92" }, \
-	{ 54, "claim.3", "spec/kv/KvSteps.tla:331:17" }, \
-	{ 55, "lift.1", "spec/kv/KvSteps.tla:287:79" }, \
-	{ 56, "lift.2", "spec/kv/KvSteps.tla:294:86" }, \
-	{ 57, "lift.replaced", "spec/kv/KvSteps.tla:295:73" }, \
-	{ 58, "lift.4", "spec/kv/KvSteps.tla:297:10" }, \
-	{ 59, "stow.page_full", "spec/kv/KvSteps.tla:318:59" }, \
-	{ 60, "stow.entry_taken", "spec/kv/KvSteps.tla:319:72" }, \
-	{ 61, "stow.3", "spec/kv/KvSteps.tla:320:31" }, \
-	{ 62, "stow.old_one_gone", "spec/kv/KvSteps.tla:321:64" }, \
-	{ 63, "stow.5", "spec/kv/KvSteps.tla:322:24" }, \
-	{ 64, "stow.6", "spec/kv/KvSteps.tla:323:31" }, \
-	{ 65, "stow.old_one_moved", "spec/kv/KvSteps.tla:324:106" }, \
-	{ 66, "stow.8", "spec/kv/KvSteps.tla:325:24" }, \
-	{ 67, "on_completion.1", "spec/kv/KvSteps.tla:369:10" }, \
-	{ 68, "on_completion.no_spot", "spec/kv/KvSteps.tla:349:34" }, \
-	{ 69, "on_completion.unclaimed", "spec/kv/KvSteps.tla:349:84" }, \
-	{ 70, "on_completion.other_tail", "spec/kv/KvSteps.tla:374:30" }, \
-	{ 71, "on_completion.5", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 72, "on_completion.6", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 73, "on_completion.7", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 74, "on_completion.8", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 75, "on_completion.9", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 76, "on_completion.10", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 77, "on_completion.11", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 78, "on_completion.late", "spec/kv/KvSteps.tla:378:18" }, \
-	{ 79, "on_completion.no_longer", "spec/kv/KvSteps.tla:380:22" }, \
-	{ 80, "on_completion.14", "spec/kv/KvSteps.tla:382:10" }, \
-	{ 81, "on_completion.15", "spec/kv/KvSteps.tla:384:10" }, \
-	{ 82, "on_completion.16", "spec/kv/KvSteps.tla:386:10" }, \
-	{ 83, "on_completion.not_stowed", "spec/kv/KvSteps.tla:389:30" }, \
-	{ 84, "on_completion.19", "spec/kv/KvSteps.tla:393:24" }, \
-	{ 85, "on_completion.uncached", "spec/kv/KvSteps.tla:396:22" }, \
-	{ 86, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:349:34" }, \
-	{ 87, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:349:84" }, \
-	{ 88, "on_completion.23", "spec/kv/KvSteps.tla:400:10" }, \
-	{ 89, "on_completion.not_ready", "spec/kv/KvSteps.tla:402:22" }, \
-	{ 90, "on_completion.25", "spec/kv/KvSteps.tla:404:10" }, \
-	{ 91, "on_completion.26", "spec/kv/KvSteps.tla:406:10" }, \
-	{ 92, "settle.1", "spec/kv/KvSteps.tla:416:39" }, \
-	{ 93, "settle.2", "spec/kv/KvSteps.tla:417:31" }, \
-	{ 94, "settle.3", "spec/kv/KvSteps.tla:418:30" }, \
-	{ 95, "settle.4", "spec/kv/KvSteps.tla:419:17" }, \
-	{ 96, "shelve.1", "spec/kv/KvSteps.tla:423:47" }, \
-	{ 97, "shelve.2", "spec/kv/KvSteps.tla:424:62" }, \
-	{ 98, "shelve.3", "spec/kv/KvSteps.tla:425:17" }, \
-	{ 99, "find.1", "spec/kv/KvSteps.tla:225:32" }, \
-	{ 100, "find.2", "spec/kv/KvSteps.tla:225:32" }, \
-	{ 101, "find.3", "spec/kv/KvSteps.tla:225:32" }, \
-	{ 102, "find.4", "spec/kv/KvSteps.tla:225:32" }, \
-	{ 103, "find.not_forwarded", "spec/kv/KvSteps.tla:226:63" }, \
-	{ 104, "find.not_seen", "spec/kv/KvSteps.tla:227:34" }, \
-	{ 105, "find.7", "spec/kv/KvSteps.tla:229:10" }, \
-	{ 106, "find.on_its_way", "spec/kv/KvSteps.tla:231:22" }, \
-	{ 107, "find.9", "spec/kv/KvSteps.tla:211:63" }, \
-	{ 108, "find.10", "spec/kv/KvSteps.tla:211:88" }, \
-	{ 109, "find.11", "spec/kv/KvSteps.tla:211:63" }, \
-	{ 110, "find.12", "spec/kv/KvSteps.tla:211:88" }, \
-	{ 111, "find.13", "spec/kv/KvSteps.tla:211:63" }, \
-	{ 112, "find.14", "spec/kv/KvSteps.tla:211:88" }, \
-	{ 113, "reserve.1", "spec/kv/KvSteps.tla:259:29" }, \
-	{ 114, "reserve.shelf_full", "spec/kv/KvSteps.tla:260:33" }, \
-	{ 115, "reserve.3", "spec/kv/KvSteps.tla:261:17" }, \
-	{ 116, "keep.1", "spec/kv/KvSteps.tla:265:36" }, \
-	{ 117, "keep.2", "spec/kv/KvSteps.tla:268:17" }, \
-	{ 118, "keep.elsewhere", "spec/kv/KvSteps.tla:269:30" }, \
-	{ 119, "keep.4", "spec/kv/KvSteps.tla:270:17" }, \
-	{ 120, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
-	{ 121, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
-	{ 122, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
-	{ 123, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
-	{ 124, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
-	{ 125, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
-	{ 126, "take.1", "spec/kv/KvSteps.tla:448:10" }, \
-	{ 127, "take.2", "spec/kv/KvSteps.tla:449:10" }, \
-	{ 128, "refill.1", "spec/kv/KvSteps.tla:467:32" }, \
-	{ 129, "refill.2", "spec/kv/KvSteps.tla:468:56" }, \
-	{ 130, "refill.3", "spec/kv/KvSteps.tla:469:43" }, \
-	{ 131, "refill.4", "spec/kv/KvSteps.tla:471:32" }, \
-	{ 132, "refill.5", "spec/kv/KvSteps.tla:473:10" }, \
-	{ 133, "refill.6", "spec/kv/KvSteps.tla:476:52" }, \
-	{ 134, "refill.7", "spec/kv/KvSteps.tla:476:52" }, \
-	{ 135, "refill.8", "spec/kv/KvSteps.tla:477:23" }, \
-	{ 136, "refill.9", "spec/kv/KvSteps.tla:478:20" }, \
-	{ 137, "refill.10", "spec/kv/KvSteps.tla:479:17" }, \
-	{ 138, "overflow.1", "spec/kv/KvSteps.tla:496:24" }, \
-	{ 139, "overflow.2", "spec/kv/KvSteps.tla:497:60" }, \
-	{ 140, "overflow.3", "spec/kv/KvSteps.tla:498:61" }, \
-	{ 141, "overflow.4", "spec/kv/KvSteps.tla:499:32" }, \
-	{ 142, "overflow.5", "spec/kv/KvSteps.tla:500:19" }, \
-	{ 143, "overflow.6", "spec/kv/KvSteps.tla:501:23" }, \
-	{ 144, "overflow.7", "spec/kv/KvSteps.tla:502:22" }, \
-	{ 145, "overflow.8", "spec/kv/KvSteps.tla:503:17" }, \
-	{ 146, "report.1", "spec/kv/KvSteps.tla:505:21" }, \
-	{ 147, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 148, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 149, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 150, "on_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 151, "on_request.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 152, "on_request.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 153, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
-	{ 154, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
-	{ 155, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
-	{ 156, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 157, "on_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 158, "on_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 159, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
-	{ 160, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
-	{ 161, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
-	{ 162, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 163, "lift.choice.then", "spec/kv/KvSteps.tla:279:34" }, \
-	{ 164, "lift.choice.else", "spec/kv/KvSteps.tla:279:83" }, \
-	{ 165, "stow.choice.then", "spec/kv/KvSteps.tla:324:63" }, \
-	{ 166, "stow.choice.else", "spec/kv/KvSteps.tla:324:76" }, \
-	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:373:64" }, \
-	{ 168, "on_completion.choice.else", "spec/kv/KvSteps.tla:373:106" }, \
-	{ 169, "on_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
-	{ 170, "on_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
-	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
-	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
-	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
-	{ 174, "on_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
-	{ 175, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 176, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 177, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 178, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 179, "on_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
-	{ 180, "on_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
-	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:393:55" }, \
-	{ 182, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
-	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
-	{ 185, "on_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
-	{ 186, "on_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
-	{ 187, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 188, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:282:28" }, \
-	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:283:8" }, \
-	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:362:53" }, \
-	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:362:66" }, \
-	{ 193, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 194, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:94" }, \
-	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:109" }, \
-	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:63" }, \
-	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:76" }, \
-	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:362:53" }, \
-	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:362:66" }, \
-	{ 201, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 202, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 203, "on_completion.choice.then", "spec/kv/KvSteps.tla:407:45" }, \
-	{ 204, "on_completion.choice.else", "spec/kv/KvSteps.tla:407:83" }, \
-	{ 205, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:94" }, \
-	{ 206, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:109" }, \
-	{ 207, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:63" }, \
-	{ 208, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:76" }, \
-	{ 209, "settle.choice.then", "spec/kv/KvSteps.tla:411:72" }, \
-	{ 210, "settle.choice.else", "spec/kv/KvSteps.tla:411:86" }, \
-	{ 211, "settle.choice.then", "spec/kv/KvSteps.tla:412:74" }, \
-	{ 212, "settle.choice.else", "spec/kv/KvSteps.tla:412:86" }, \
-	{ 213, "settle.choice.then", "spec/kv/KvSteps.tla:412:74" }, \
-	{ 214, "settle.choice.else", "spec/kv/KvSteps.tla:412:86" }, \
-	{ 215, "settle.choice.then", "spec/kv/KvSteps.tla:411:72" }, \
-	{ 216, "settle.choice.else", "spec/kv/KvSteps.tla:411:86" }, \
-	{ 217, "find.choice.then", "spec/kv/KvSteps.tla:220:16" }, \
-	{ 218, "find.choice.else", "spec/kv/KvSteps.tla:222:81" }, \
-	{ 219, "find.choice.then", "spec/kv/KvSteps.tla:222:42" }, \
-	{ 220, "find.choice.else", "spec/kv/KvSteps.tla:222:51" }, \
-	{ 221, "take.choice.then", "spec/kv/KvSteps.tla:452:75" }, \
-	{ 222, "take.choice.else", "spec/kv/KvSteps.tla:452:90" }, \
-	{ 223, "refill.choice.then", "spec/kv/KvSteps.tla:473:36" }, \
-	{ 224, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 225, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 226, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 227, "refill.choice.then", "spec/kv/KvSteps.tla:459:95" }, \
-	{ 228, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 229, "refill.choice.then", "spec/kv/KvSteps.tla:477:48" }, \
-	{ 230, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 231, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 232, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 233, "refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 234, "refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-}
+enum kv_choice {
+	KV_CHOICE_ON_REQUEST_1 = KV_LEAVES, /* KvSteps.tla:123 */
+	KV_CHOICE_ON_REQUEST_1_ELSE, /* KvSteps.tla:103 */
+	KV_CHOICE_ON_REQUEST_2, /* KvSteps.tla:87 */
+	KV_CHOICE_ON_REQUEST_2_ELSE, /* KvSteps.tla:87 */
+	KV_CHOICE_ON_REQUEST_3, /* KvSteps.tla:82 */
+	KV_CHOICE_ON_REQUEST_3_ELSE, /* KvSteps.tla:81 */
+	KV_CHOICE_ON_REQUEST_4, /* KvSteps.tla:154 */
+	KV_CHOICE_ON_REQUEST_4_ELSE, /* KvSteps.tla:154 */
+	KV_CHOICE_ON_REQUEST_5, /* KvSteps.tla:199 */
+	KV_CHOICE_ON_REQUEST_5_ELSE, /* KvSteps.tla:153 */
+	KV_CHOICE_ON_REQUEST_6, /* KvSteps.tla:99 */
+	KV_CHOICE_ON_REQUEST_6_ELSE, /* KvSteps.tla:99 */
+	KV_CHOICE_ON_REQUEST_7, /* KvSteps.tla:154 */
+	KV_CHOICE_ON_REQUEST_7_ELSE, /* KvSteps.tla:154 */
+	KV_CHOICE_ON_REQUEST_8, /* KvSteps.tla:199 */
+	KV_CHOICE_ON_REQUEST_8_ELSE, /* KvSteps.tla:153 */
+	KV_CHOICE_LIFT_1, /* KvSteps.tla:279 */
+	KV_CHOICE_LIFT_1_ELSE, /* KvSteps.tla:279 */
+	KV_CHOICE_STOW_1, /* KvSteps.tla:324 */
+	KV_CHOICE_STOW_1_ELSE, /* KvSteps.tla:324 */
+	KV_CHOICE_ON_COMPLETION_1, /* KvSteps.tla:373 */
+	KV_CHOICE_ON_COMPLETION_1_ELSE, /* KvSteps.tla:373 */
+	KV_CHOICE_ON_COMPLETION_2, /* KvSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_2_ELSE, /* KvSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_3, /* KvSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_3_ELSE, /* KvSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_4, /* KvSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_4_ELSE, /* KvSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_5, /* KvSteps.tla:123 */
+	KV_CHOICE_ON_COMPLETION_5_ELSE, /* KvSteps.tla:103 */
+	KV_CHOICE_ON_COMPLETION_6, /* KvSteps.tla:87 */
+	KV_CHOICE_ON_COMPLETION_6_ELSE, /* KvSteps.tla:87 */
+	KV_CHOICE_ON_COMPLETION_7, /* KvSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_7_ELSE, /* KvSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_8, /* KvSteps.tla:393 */
+	KV_CHOICE_ON_COMPLETION_8_ELSE, /* KvSteps.tla:103 */
+	KV_CHOICE_ON_COMPLETION_9, /* KvSteps.tla:337 */
+	KV_CHOICE_ON_COMPLETION_9_ELSE, /* KvSteps.tla:338 */
+	KV_CHOICE_ON_COMPLETION_10, /* KvSteps.tla:337 */
+	KV_CHOICE_ON_COMPLETION_10_ELSE, /* KvSteps.tla:338 */
+	KV_CHOICE_ON_COMPLETION_11, /* KvSteps.tla:58 */
+	KV_CHOICE_ON_COMPLETION_11_ELSE, /* KvSteps.tla:58 */
+	KV_CHOICE_ON_COMPLETION_12, /* KvSteps.tla:282 */
+	KV_CHOICE_ON_COMPLETION_12_ELSE, /* KvSteps.tla:283 */
+	KV_CHOICE_ON_COMPLETION_13, /* KvSteps.tla:362 */
+	KV_CHOICE_ON_COMPLETION_13_ELSE, /* KvSteps.tla:362 */
+	KV_CHOICE_ON_COMPLETION_14, /* KvSteps.tla:99 */
+	KV_CHOICE_ON_COMPLETION_14_ELSE, /* KvSteps.tla:99 */
+	KV_CHOICE_ON_COMPLETION_15, /* KvSteps.tla:363 */
+	KV_CHOICE_ON_COMPLETION_15_ELSE, /* KvSteps.tla:363 */
+	KV_CHOICE_ON_COMPLETION_16, /* KvSteps.tla:363 */
+	KV_CHOICE_ON_COMPLETION_16_ELSE, /* KvSteps.tla:363 */
+	KV_CHOICE_ON_COMPLETION_17, /* KvSteps.tla:362 */
+	KV_CHOICE_ON_COMPLETION_17_ELSE, /* KvSteps.tla:362 */
+	KV_CHOICE_ON_COMPLETION_18, /* KvSteps.tla:99 */
+	KV_CHOICE_ON_COMPLETION_18_ELSE, /* KvSteps.tla:99 */
+	KV_CHOICE_ON_COMPLETION_19, /* KvSteps.tla:407 */
+	KV_CHOICE_ON_COMPLETION_19_ELSE, /* KvSteps.tla:407 */
+	KV_CHOICE_ON_COMPLETION_20, /* KvSteps.tla:363 */
+	KV_CHOICE_ON_COMPLETION_20_ELSE, /* KvSteps.tla:363 */
+	KV_CHOICE_ON_COMPLETION_21, /* KvSteps.tla:363 */
+	KV_CHOICE_ON_COMPLETION_21_ELSE, /* KvSteps.tla:363 */
+	KV_CHOICE_SETTLE_1, /* KvSteps.tla:411 */
+	KV_CHOICE_SETTLE_1_ELSE, /* KvSteps.tla:411 */
+	KV_CHOICE_SETTLE_2, /* KvSteps.tla:412 */
+	KV_CHOICE_SETTLE_2_ELSE, /* KvSteps.tla:412 */
+	KV_CHOICE_SETTLE_3, /* KvSteps.tla:412 */
+	KV_CHOICE_SETTLE_3_ELSE, /* KvSteps.tla:412 */
+	KV_CHOICE_SETTLE_4, /* KvSteps.tla:411 */
+	KV_CHOICE_SETTLE_4_ELSE, /* KvSteps.tla:411 */
+	KV_CHOICE_FIND_1, /* KvSteps.tla:220 */
+	KV_CHOICE_FIND_1_ELSE, /* KvSteps.tla:222 */
+	KV_CHOICE_FIND_2, /* KvSteps.tla:222 */
+	KV_CHOICE_FIND_2_ELSE, /* KvSteps.tla:222 */
+	KV_CHOICE_TAKE_1, /* KvSteps.tla:452 */
+	KV_CHOICE_TAKE_1_ELSE, /* KvSteps.tla:452 */
+	KV_CHOICE_REFILL_1, /* KvSteps.tla:473 */
+	KV_CHOICE_REFILL_1_ELSE, /* KvSteps.tla:103 */
+	KV_CHOICE_REFILL_2, /* KvSteps.tla:87 */
+	KV_CHOICE_REFILL_2_ELSE, /* KvSteps.tla:87 */
+	KV_CHOICE_REFILL_3, /* KvSteps.tla:459 */
+	KV_CHOICE_REFILL_3_ELSE, /* KvSteps.tla:103 */
+	KV_CHOICE_REFILL_4, /* KvSteps.tla:477 */
+	KV_CHOICE_REFILL_4_ELSE, /* KvSteps.tla:103 */
+	KV_CHOICE_REFILL_5, /* KvSteps.tla:82 */
+	KV_CHOICE_REFILL_5_ELSE, /* KvSteps.tla:81 */
+	KV_CHOICE_REFILL_6, /* KvSteps.tla:99 */
+	KV_CHOICE_REFILL_6_ELSE, /* KvSteps.tla:99 */
+	KV_BRANCHES,
+};
 
 #endif

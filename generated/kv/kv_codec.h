@@ -3,7 +3,7 @@
 /* Do not edit: change those, and run `python -m codegen generate kv`. */
 /*
  * The message on the wire, for the programs and for clients: 100 bytes,
- * big endian, packed, and a tail behind them where its length says so.
+ * big endian, packed, then a tail if the length field says so.
  */
 #ifndef KV_CODEC_H
 #define KV_CODEC_H
@@ -38,8 +38,8 @@ static __always_inline __u32 kv_hash_shelf(__u64 key)
 }
 
 /*
- * Bytes of the tail that a payload has behind its fixed part, 0 for none. A client's request has them all; a datagram of
- * anybody else may come without.
+ * Returns the number of bytes of the tail after the fixed part, 0 for none. A client's request has
+ * all of them. A datagram from any other sender may lack them.
  */
 static __always_inline __u32 kv_message_tail_size(const unsigned char *payload)
 {
@@ -49,10 +49,11 @@ static __always_inline __u32 kv_message_tail_size(const unsigned char *payload)
 }
 
 /*
- * Of a request: what the hooks hand over starts at zero, whatever the client has there. False where a field's value is
- * outside its type: the message is malformed. Local fields start at zero.
+ * Decodes a request. The handover fields start at zero, whatever the client sent there, and so do
+ * local fields. Returns false if the message is malformed: a field's value is outside its type.
  */
-static __always_inline bool kv_message_decode(const unsigned char *payload, struct kv_message *message)
+static __always_inline bool kv_message_decode(const unsigned char *payload,
+					      struct kv_message *message)
 {
 	*message = (struct kv_message){
 		.kind = (enum kv_message_kind)stepwise_read(payload + KV_WIRE_KIND, 1),
@@ -84,8 +85,9 @@ static __always_inline bool kv_message_decode(const unsigned char *payload, stru
 	       !(message->client >> 14 | message->sequence >> 30);
 }
 
-/* Of a message on its way between the hooks, with what they hand over. */
-static __always_inline bool kv_message_decode_handed_over(const unsigned char *payload, struct kv_message *message)
+/* Decodes a message on its way between the hooks, with the handover fields. */
+static __always_inline bool kv_message_decode_handed_over(const unsigned char *payload,
+							  struct kv_message *message)
 {
 	const bool valid = kv_message_decode(payload, message);
 
@@ -101,13 +103,14 @@ static __always_inline bool kv_message_decode_handed_over(const unsigned char *p
 	message->generation = stepwise_read(payload + KV_WIRE_GENERATION, 4);
 	message->former = stepwise_read(payload + KV_WIRE_FORMER, 1);
 	message->victim_bit = kv_hash_victim_bit(message->victim);
-	return valid && payload[KV_WIRE_EVICTS] <= 1 &&
-	       payload[KV_WIRE_FOUND] <= 1 &&
-	       !(message->way >> 4 | message->old >> 5 | message->entry >> 5 | message->spot >> 5 | message->generation >> 30 | message->former >> 5);
+	return valid && payload[KV_WIRE_EVICTS] <= 1 && payload[KV_WIRE_FOUND] <= 1 &&
+	       !(message->way >> 4 | message->old >> 5 | message->entry >> 5 | message->spot >> 5 |
+		 message->generation >> 30 | message->former >> 5);
 }
 
-/* For a client, from whom what the hooks hand over is kept. */
-static __always_inline void kv_message_encode_answer(unsigned char *payload, const struct kv_message *message)
+/* Encodes an answer to a client, which must not see the handover fields. */
+static __always_inline void kv_message_encode_answer(unsigned char *payload,
+						     const struct kv_message *message)
 {
 	stepwise_write(payload + KV_WIRE_KIND, 1, message->kind);
 	stepwise_write(payload + KV_WIRE_CLIENT, 2, message->client);
@@ -120,8 +123,9 @@ static __always_inline void kv_message_encode_answer(unsigned char *payload, con
 	__builtin_memset(payload + KV_WIRE_EPOCH, 0, 31);
 }
 
-/* Only what the hooks hand over. */
-static __always_inline void kv_message_encode_handover(unsigned char *payload, const struct kv_message *message)
+/* Encodes the handover fields only. */
+static __always_inline void kv_message_encode_handover(unsigned char *payload,
+						       const struct kv_message *message)
 {
 	stepwise_write(payload + KV_WIRE_EPOCH, 4, message->epoch);
 	stepwise_write(payload + KV_WIRE_WAY, 1, message->way);
@@ -136,14 +140,17 @@ static __always_inline void kv_message_encode_handover(unsigned char *payload, c
 	stepwise_write(payload + KV_WIRE_FORMER, 1, message->former);
 }
 
-static __always_inline void kv_message_encode(unsigned char *payload, const struct kv_message *message)
+static __always_inline void kv_message_encode(unsigned char *payload,
+					      const struct kv_message *message)
 {
 	kv_message_encode_answer(payload, message);
 	kv_message_encode_handover(payload, message);
 }
 
-/* That, and what else xdp writes into what it passes to the daemon. */
-static __always_inline void kv_message_encode_forwarded(unsigned char *payload, const struct kv_message *message)
+/* Encodes the handover fields, and the other fields that xdp writes into a request for the daemon.
+ */
+static __always_inline void kv_message_encode_forwarded(unsigned char *payload,
+							const struct kv_message *message)
 {
 	kv_message_encode_handover(payload, message);
 	stepwise_write(payload + KV_WIRE_VERSION, 4, message->version);

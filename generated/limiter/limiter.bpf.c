@@ -44,7 +44,7 @@ struct {
 /* --- Environment ----------------------------------------------------------------------- */
 
 #ifdef STEPWISE_CONFORM
-/* Set by the conformance runner; `now` in ticks. */
+/* The conformance runner sets these; `now` is in ticks. */
 struct {
 	__u64 now;
 	__u64 random;
@@ -65,7 +65,7 @@ static __always_inline __u32 limiter_now(void)
 
 /* --- Counting ------------------------------------------------------------------------------ */
 
-/* Counts what ended a hook, and in `skipped` whether a section was left out. */
+/* Counts the end of a hook, and in `skipped` whether a section was left out on the way. */
 static __always_inline void limiter_count(__u32 end, __u32 skipped)
 {
 	const __u32 key = 0, counter = stepwise_index(stepwise_counter(end));
@@ -79,8 +79,10 @@ static __always_inline void limiter_count(__u32 end, __u32 skipped)
 
 /* --- XDP -------------------------------------------------------------------------------- */
 
-/* Writes the fields that the hook can have changed; says how that changes a checksum over the payload. */
-static __always_inline __u64 limiter_store_xdp(unsigned char *payload, const struct limiter_message *message)
+/* Writes the fields that the hook can have changed. Returns the change of a checksum over the
+ * payload. */
+static __always_inline __u64 limiter_store_xdp(unsigned char *payload,
+					       const struct limiter_message *message)
 {
 	__u64 change = 0;
 
@@ -88,7 +90,8 @@ static __always_inline __u64 limiter_store_xdp(unsigned char *payload, const str
 	return change;
 }
 
-static __always_inline int limiter_xdp_reply(struct xdp_md *context, __u32 udp_offset, const struct limiter_message *message)
+static __always_inline int limiter_xdp_reply(struct xdp_md *context, __u32 udp_offset,
+					     const struct limiter_message *message)
 {
 	void *packet = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	struct udphdr *udp = stepwise_udp(packet, end, udp_offset, LIMITER_WIRE_SIZE);
@@ -99,15 +102,16 @@ static __always_inline int limiter_xdp_reply(struct xdp_md *context, __u32 udp_o
 	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
-/* Of a packet that no section sees. */
+/* Ends the hook for a packet that no section sees. */
 static __always_inline int limiter_xdp_leave(__u32 end)
 {
 	limiter_count(end, LIMITER_COUNTER_SKIPPED);
 	return stepwise_verdict(end) == STEPWISE_FORWARD ? XDP_PASS : XDP_DROP;
 }
 
-/* With the message as the sections left it. */
-static __always_inline int limiter_xdp_end(struct xdp_md *context, __u32 udp_offset, const struct limiter_message *message, __u32 end)
+/* Ends the hook with the message as the sections left it. */
+static __always_inline int limiter_xdp_end(struct xdp_md *context, __u32 udp_offset,
+					   const struct limiter_message *message, __u32 end)
 {
 	limiter_count(end, LIMITER_COUNTER_SKIPPED);
 	switch (stepwise_verdict(end)) {
@@ -121,8 +125,8 @@ static __always_inline int limiter_xdp_end(struct xdp_md *context, __u32 udp_off
 }
 
 /*
- * What is not ours leaves before there is a message: where its end and the sections' are one, clang clears the whole
- * message before each check of the frame.
+ * A foreign or malformed packet returns early. If it shared an exit with the sections, clang would
+ * clear the whole message before each check of the frame.
  */
 SEC("xdp")
 int limiter_xdp(struct xdp_md *context)
@@ -138,12 +142,14 @@ int limiter_xdp(struct xdp_md *context)
 	case STEPWISE_MALFORMED:
 		return limiter_xdp_leave(stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_MALFORMED));
 	case STEPWISE_MALFORMED_CHECKSUM:
-		return limiter_xdp_leave(stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_MALFORMED_CHECKSUM));
+		return limiter_xdp_leave(
+			stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
 	if (!limiter_message_decode(payload, &message))
 		return limiter_xdp_leave(stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_MALFORMED));
 	environment.now = limiter_now();
-	return limiter_xdp_end(context, udp_offset, &message, stepwise_hide(limiter_run_xdp(NULL, &message, &environment)));
+	return limiter_xdp_end(context, udp_offset, &message,
+			       stepwise_hide(limiter_run_xdp(NULL, &message, &environment)));
 }

@@ -23,7 +23,7 @@
 
 /* --- Types ------------------------------------------------------------------- */
 
-/* Enums are packed: one takes the smallest integer that holds its members, and not four bytes. */
+/* Enums are packed: each has the smallest integer type that holds its members. */
 
 enum limiter_message_kind {
 	LIMITER_MESSAGE_KIND_TAKE,
@@ -54,8 +54,7 @@ struct limiter_env {
 /* A word: bits from the lowest, tokens 16, filled 30. */
 static __always_inline __u64 limiter_bucket_cell_pack(const struct limiter_bucket_cell *cell)
 {
-	return (__u64)cell->tokens |
-	       (__u64)cell->filled << 16;
+	return (__u64)cell->tokens | (__u64)cell->filled << 16;
 }
 
 static __always_inline struct limiter_bucket_cell limiter_bucket_cell_unpack(__u64 word)
@@ -69,20 +68,20 @@ static __always_inline struct limiter_bucket_cell limiter_bucket_cell_unpack(__u
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum limiter_leaf {
-	LIMITER_LEAF_ON_TAKE_NOT_A_REQUEST = 0, /* Drop, LimiterSteps.tla:29 */
-	LIMITER_LEAF_ON_TAKE_2 = 1, /* Reply, LimiterSteps.tla:31 */
-	LIMITER_LEAF_ON_TAKE_3 = 2, /* Reply, LimiterSteps.tla:33 */
+	LIMITER_LEAF_ON_TAKE_NOT_A_REQUEST, /* Drop, LimiterSteps.tla:29 */
+	LIMITER_LEAF_ON_TAKE_2, /* Reply, LimiterSteps.tla:31 */
+	LIMITER_LEAF_ON_TAKE_3, /* Reply, LimiterSteps.tla:33 */
+	LIMITER_LEAVES,
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
- * UDP's checksum is right), contended (its section lost all its attempts), lost
- * (likewise, where the model says that it cannot), or by the leaf that ended the
- * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
- * counts as malformed, and as stranger what leaves by the service's port without
- * being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (only the UDP checksum is
+ * wrong), contended (a section lost all its attempts), lost (the same, in a section that must never
+ * lose), or by the leaf that ended the hook. `skipped` counts sections in addition. In tc, a packet
+ * that cannot be read for lack of memory counts as malformed, and a packet from the service's port
+ * that is not the daemon's counts as stranger.
  */
 enum limiter_counter {
 	LIMITER_COUNTER_ON_TAKE_NOT_A_REQUEST,
@@ -106,6 +105,7 @@ enum limiter_counter {
 	LIMITER_COUNTERS,
 };
 
+/* clang-format off */
 #define LIMITER_COUNTER_NAMES { \
 	"on_take.not_a_request", \
 	"on_take.2", \
@@ -126,24 +126,25 @@ enum limiter_counter {
 	"sweep.skipped", \
 	"sweep.lost", \
 }
+/* clang-format on */
 
-/* A hook's counter of a leaf is the leaf's number and this. */
+/* The counter of a leaf is the leaf's number plus the hook's base. */
 #define LIMITER_COUNTERS_XDP 0
 #define LIMITER_COUNTERS_TC 0
-_Static_assert(LIMITER_COUNTER_ON_TAKE_NOT_A_REQUEST == LIMITER_COUNTERS_XDP + LIMITER_LEAF_ON_TAKE_NOT_A_REQUEST, "counter of a leaf");
-_Static_assert(LIMITER_COUNTER_ON_TAKE_2 == LIMITER_COUNTERS_XDP + LIMITER_LEAF_ON_TAKE_2, "counter of a leaf");
-_Static_assert(LIMITER_COUNTER_ON_TAKE_3 == LIMITER_COUNTERS_XDP + LIMITER_LEAF_ON_TAKE_3, "counter of a leaf");
+_Static_assert(LIMITER_COUNTER_ON_TAKE_NOT_A_REQUEST ==
+		       LIMITER_COUNTERS_XDP + LIMITER_LEAF_ON_TAKE_NOT_A_REQUEST,
+	       "counter of a leaf");
+_Static_assert(LIMITER_COUNTER_ON_TAKE_2 == LIMITER_COUNTERS_XDP + LIMITER_LEAF_ON_TAKE_2,
+	       "counter of a leaf");
+_Static_assert(LIMITER_COUNTER_ON_TAKE_3 == LIMITER_COUNTERS_XDP + LIMITER_LEAF_ON_TAKE_3,
+	       "counter of a leaf");
 
-/* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
+/* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
-#define LIMITER_BRANCHES 5
-
-#define LIMITER_BRANCH_LINES { \
-	{ 0, "on_take.not_a_request", "spec/limiter/LimiterSteps.tla:29:25" }, \
-	{ 1, "on_take.2", "spec/limiter/LimiterSteps.tla:31:10" }, \
-	{ 2, "on_take.3", "spec/limiter/LimiterSteps.tla:33:10" }, \
-	{ 3, "on_take.choice.then", "spec/limiter/LimiterSteps.tla:26:22" }, \
-	{ 4, "on_take.choice.else", "spec/limiter/LimiterSteps.tla:26:29" }, \
-}
+enum limiter_choice {
+	LIMITER_CHOICE_ON_TAKE_1 = LIMITER_LEAVES, /* LimiterSteps.tla:26 */
+	LIMITER_CHOICE_ON_TAKE_1_ELSE, /* LimiterSteps.tla:26 */
+	LIMITER_BRANCHES,
+};
 
 #endif

@@ -17,8 +17,12 @@ static __always_inline __u32 limiter_hash_slot(__u64 key)
 	return stepwise_hash(key, 65536);
 }
 
-/* False where a field's value is outside its type: the message is malformed. Local fields start at zero. */
-static __always_inline bool limiter_message_decode(const unsigned char *payload, struct limiter_message *message)
+/*
+ * Decodes a message. Local fields start at zero. Returns false if the message is malformed: a
+ * field's value is outside its type.
+ */
+static __always_inline bool limiter_message_decode(const unsigned char *payload,
+						   struct limiter_message *message)
 {
 	*message = (struct limiter_message){
 		.kind = (enum limiter_message_kind)stepwise_read(payload + LIMITER_WIRE_KIND, 1),
@@ -29,7 +33,8 @@ static __always_inline bool limiter_message_decode(const unsigned char *payload,
 	return message->kind <= LIMITER_MESSAGE_KIND_DENIED;
 }
 
-static __always_inline void limiter_message_encode(unsigned char *payload, const struct limiter_message *message)
+static __always_inline void limiter_message_encode(unsigned char *payload,
+						   const struct limiter_message *message)
 {
 	stepwise_write(payload + LIMITER_WIRE_KIND, 1, message->kind);
 	stepwise_write(payload + LIMITER_WIRE_AMOUNT, 2, message->amount);

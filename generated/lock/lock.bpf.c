@@ -89,7 +89,7 @@ struct {
 /* --- Environment ----------------------------------------------------------------------- */
 
 #ifdef STEPWISE_CONFORM
-/* Set by the conformance runner; `now` in ticks. */
+/* The conformance runner sets these; `now` is in ticks. */
 struct {
 	__u64 now;
 	__u64 random;
@@ -110,7 +110,7 @@ static __always_inline __u32 lock_now(void)
 
 /* --- Counting ------------------------------------------------------------------------------ */
 
-/* Counts what ended a hook, and in `skipped` whether a section was left out. */
+/* Counts the end of a hook, and in `skipped` whether a section was left out on the way. */
 static __always_inline void lock_count(__u32 end, __u32 skipped)
 {
 	const __u32 key = 0, counter = stepwise_index(stepwise_counter(end));
@@ -124,8 +124,10 @@ static __always_inline void lock_count(__u32 end, __u32 skipped)
 
 /* --- XDP -------------------------------------------------------------------------------- */
 
-/* Writes the fields that the hook can have changed; says how that changes a checksum over the payload. */
-static __always_inline __u64 lock_store_xdp(unsigned char *payload, const struct lock_message *message)
+/* Writes the fields that the hook can have changed. Returns the change of a checksum over the
+ * payload. */
+static __always_inline __u64 lock_store_xdp(unsigned char *payload,
+					    const struct lock_message *message)
 {
 	__u64 change = 0;
 
@@ -133,8 +135,10 @@ static __always_inline __u64 lock_store_xdp(unsigned char *payload, const struct
 	return change;
 }
 
-/* Writes the fields that the hook can have changed; says how that changes a checksum over the payload. */
-static __always_inline __u64 lock_store_tc(unsigned char *payload, const struct lock_message *message)
+/* Writes the fields that the hook can have changed. Returns the change of a checksum over the
+ * payload. */
+static __always_inline __u64 lock_store_tc(unsigned char *payload,
+					   const struct lock_message *message)
 {
 	__u64 change = 0;
 
@@ -142,7 +146,8 @@ static __always_inline __u64 lock_store_tc(unsigned char *payload, const struct 
 	return change;
 }
 
-static __always_inline int lock_xdp_reply(struct xdp_md *context, __u32 udp_offset, const struct lock_message *message)
+static __always_inline int lock_xdp_reply(struct xdp_md *context, __u32 udp_offset,
+					  const struct lock_message *message)
 {
 	void *packet = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	struct udphdr *udp = stepwise_udp(packet, end, udp_offset, LOCK_WIRE_SIZE);
@@ -154,24 +159,30 @@ static __always_inline int lock_xdp_reply(struct xdp_md *context, __u32 udp_offs
 }
 
 /*
- * No daemon lives. The packet goes up the stack, which tells its client that the port is closed, but without its
- * message: somebody else may have bound the port, and what it says (a secret) is none of theirs.
+ * Handles a request for the daemon while no daemon runs. The packet goes up the stack, which
+ * reports to the client that the port is closed. Its message is cleared first, because another
+ * process may have bound the port, and the message has a secret.
  */
 static __always_inline int lock_xdp_refuse(struct xdp_md *context, __u32 udp_offset)
 {
-	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, LOCK_WIRE_SIZE);
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data,
+					  (void *)(long)context->data_end, udp_offset,
+					  LOCK_WIRE_SIZE);
 
 	if (!udp)
 		return XDP_ABORTED;
-	stepwise_correct_checksum(udp, stepwise_blank((unsigned char *)(udp + 1), 0, LOCK_WIRE_SIZE));
+	stepwise_correct_checksum(udp,
+				  stepwise_blank((unsigned char *)(udp + 1), 0, LOCK_WIRE_SIZE));
 	return XDP_PASS;
 }
 
-/* To the daemon, by a way on which nobody else can put a packet. */
+/* Sends a request to the daemon. Nobody else can put a packet on that way. */
 static __always_inline int lock_xdp_forward(struct xdp_md *context, __u32 udp_offset)
 {
 	const __u32 size_max = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + LOCK_WIRE_SIZE;
-	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, LOCK_WIRE_SIZE);
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data,
+					  (void *)(long)context->data_end, udp_offset,
+					  LOCK_WIRE_SIZE);
 	__u32 size;
 	int action;
 
@@ -182,15 +193,16 @@ static __always_inline int lock_xdp_forward(struct xdp_md *context, __u32 udp_of
 	return action == STEPWISE_NO_DAEMON ? lock_xdp_refuse(context, udp_offset) : action;
 }
 
-/* Of a packet that no section sees. */
+/* Ends the hook for a packet that no section sees. */
 static __always_inline int lock_xdp_leave(__u32 end)
 {
 	lock_count(end, LOCK_COUNTER_SKIPPED);
 	return stepwise_verdict(end) == STEPWISE_FORWARD ? XDP_PASS : XDP_DROP;
 }
 
-/* With the message as the sections left it. */
-static __always_inline int lock_xdp_end(struct xdp_md *context, __u32 udp_offset, const struct lock_message *message, __u32 end)
+/* Ends the hook with the message as the sections left it. */
+static __always_inline int lock_xdp_end(struct xdp_md *context, __u32 udp_offset,
+					const struct lock_message *message, __u32 end)
 {
 	lock_count(end, LOCK_COUNTER_SKIPPED);
 	switch (stepwise_verdict(end)) {
@@ -204,8 +216,8 @@ static __always_inline int lock_xdp_end(struct xdp_md *context, __u32 udp_offset
 }
 
 /*
- * What is not ours leaves before there is a message: where its end and the sections' are one, clang clears the whole
- * message before each check of the frame.
+ * A foreign or malformed packet returns early. If it shared an exit with the sections, clang would
+ * clear the whole message before each check of the frame.
  */
 SEC("xdp")
 int lock_xdp(struct xdp_md *context)
@@ -228,26 +240,32 @@ int lock_xdp(struct xdp_md *context)
 	if (!lock_message_decode(payload, &message))
 		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
 	environment.now = lock_now();
-	return lock_xdp_end(context, udp_offset, &message, stepwise_hide(lock_run_xdp(NULL, &message, &environment)));
+	return lock_xdp_end(context, udp_offset, &message,
+			    stepwise_hide(lock_run_xdp(NULL, &message, &environment)));
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */
 
-static __always_inline int lock_tc_reply(struct __sk_buff *skb, __u32 udp_offset, const struct lock_message *message)
+static __always_inline int lock_tc_reply(struct __sk_buff *skb, __u32 udp_offset,
+					 const struct lock_message *message)
 {
 	void *packet = (void *)(long)skb->data;
-	struct udphdr *udp = stepwise_udp(packet, (void *)(long)skb->data_end, udp_offset, LOCK_WIRE_SIZE);
+	struct udphdr *udp =
+		stepwise_udp(packet, (void *)(long)skb->data_end, udp_offset, LOCK_WIRE_SIZE);
 	__u64 change;
 
 	if (!udp)
 		return TC_ACT_SHOT;
 	change = lock_store_tc((unsigned char *)(udp + 1), message);
-	/* Knows whether the checksum is complete, or left to the device. It cannot fail: the packet is ours to write. */
-	bpf_l4_csum_replace(skb, udp_offset + offsetof(struct udphdr, check), 0, (__u16)~stepwise_fold(change), BPF_F_MARK_MANGLED_0);
+	/* The helper knows whether the device completes the checksum. It cannot fail, because the
+	 * packet is writable. */
+	bpf_l4_csum_replace(skb, udp_offset + offsetof(struct udphdr, check), 0,
+			    (__u16)~stepwise_fold(change), BPF_F_MARK_MANGLED_0);
 	return TC_ACT_OK;
 }
 
-static __always_inline __u32 lock_tc_run(struct __sk_buff *skb, __u32 *udp_offset, struct lock_message *message)
+static __always_inline __u32 lock_tc_run(struct __sk_buff *skb, __u32 *udp_offset,
+					 struct lock_message *message)
 {
 	const __u32 headers_size = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr);
 	const __u32 size_max = headers_size + LOCK_WIRE_SIZE;
@@ -255,10 +273,12 @@ static __always_inline __u32 lock_tc_run(struct __sk_buff *skb, __u32 *udp_offse
 	const unsigned char *payload = NULL;
 
 	/*
-	 * Before anything changes: what can fail, and what leaves the packet's head in pages or shared. Without memory
-	 * for it, what cannot be seen to be foreign may be an answer that nothing has completed.
+	 * Pull the headers first: it can fail, so it comes before any change, and it makes the
+	 * packet's head writable. Without memory for it, drop a packet that may be ours. It could
+	 * be an answer that no step has completed.
 	 */
-	if (skb->data_end - skb->data < size_max && bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
+	if (skb->data_end - skb->data < size_max &&
+	    bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
 	    skb->data_end - skb->data < headers_size)
 		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_MALFORMED);
 	switch (stepwise_parse_sent(skb, LOCK_PORT, LOCK_WIRE_SIZE, udp_offset, &payload)) {
@@ -287,15 +307,17 @@ int lock_tc(struct __sk_buff *skb)
 	__u32 udp_offset = 0, end;
 
 	if (skb->ingress_ifindex)
-		return TC_ACT_UNSPEC; /* forwarded, not this host's */
+		return TC_ACT_UNSPEC; /* forwarded, not sent by this host */
 	end = stepwise_hide(lock_tc_run(skb, &udp_offset, &message));
 	lock_count(end, LOCK_COUNTER_TC_SKIPPED);
 	if (stepwise_counter(end) == LOCK_COUNTER_TC_FOREIGN)
 		return TC_ACT_UNSPEC;
-	return stepwise_verdict(end) == STEPWISE_REPLY ? lock_tc_reply(skb, udp_offset, &message) : TC_ACT_SHOT;
+	return stepwise_verdict(end) == STEPWISE_REPLY ? lock_tc_reply(skb, udp_offset, &message) :
+							 TC_ACT_SHOT;
 }
 
-/* --- The sweep: a chunk of a table a run --------------------------------------------------------- */
+/* --- The sweep: each run visits a chunk of a table -----------------------------------------------
+ */
 
 struct lock_sweep {
 	struct lock_message message;
@@ -308,7 +330,8 @@ struct lock_sweep {
 	__u32 lost;
 };
 
-/* In a map and not on the stack, where the verifier would tell apart all that the cells can have put there. */
+/* It is in a map. On the stack, the verifier would distinguish all values that the cells can have
+ * put there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
@@ -316,7 +339,8 @@ struct {
 	__uint(max_entries, 1);
 } sweep_state SEC(".maps");
 
-static __always_inline int lock_sweep_run(struct xdp_md *context, long (*visit)(__u32 position, void *context))
+static __always_inline int lock_sweep_run(struct xdp_md *context,
+					  long (*visit)(__u32 position, void *context))
 {
 	struct stepwise_sweep *request = (void *)(long)context->data;
 	struct lock_message *record = (void *)(request + 1);
@@ -326,7 +350,8 @@ static __always_inline int lock_sweep_run(struct xdp_md *context, long (*visit)(
 
 	if (!sweep || !all)
 		return XDP_ABORTED;
-	if ((void *)(record + 1) > (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
+	if ((void *)(record + 1) > (void *)(long)context->data_end ||
+	    request->count > STEPWISE_SWEEP_CHUNK_MAX)
 		return XDP_ABORTED;
 	*sweep = (struct lock_sweep){ .message = *record, .first = request->first };
 	sweep->environment.now = lock_now();
@@ -340,7 +365,7 @@ static __always_inline int lock_sweep_run(struct xdp_md *context, long (*visit)(
 	return XDP_PASS;
 }
 
-/* Pass 1, one cell of `session`. Ends the chunk where a cell was contended. */
+/* Pass 1, one cell of `session`. Ends the chunk at a contended cell. */
 static long lock_sweep_1_visit(__u32 position, void *context)
 {
 	struct lock_sweep *sweep = *(struct lock_sweep **)context;
@@ -370,7 +395,7 @@ int lock_sweep_1(struct xdp_md *context)
 	return lock_sweep_run(context, lock_sweep_1_visit);
 }
 
-/* Pass 2, one cell of `lock`. Ends the chunk where a cell was contended. */
+/* Pass 2, one cell of `lock`. Ends the chunk at a contended cell. */
 static long lock_sweep_2_visit(__u32 position, void *context)
 {
 	struct lock_sweep *sweep = *(struct lock_sweep **)context;
@@ -398,7 +423,7 @@ int lock_sweep_2(struct xdp_md *context)
 	return lock_sweep_run(context, lock_sweep_2_visit);
 }
 
-/* Pass 3, one cell of `overflow`. Ends the chunk where a cell was contended. */
+/* Pass 3, one cell of `overflow`. Ends the chunk at a contended cell. */
 static long lock_sweep_3_visit(__u32 position, void *context)
 {
 	struct lock_sweep *sweep = *(struct lock_sweep **)context;
@@ -444,7 +469,7 @@ int lock_sweep_3(struct xdp_md *context)
 	return lock_sweep_run(context, lock_sweep_3_visit);
 }
 
-/* Pass 4, one cell of `session`. Ends the chunk where a cell was contended. */
+/* Pass 4, one cell of `session`. Ends the chunk at a contended cell. */
 static long lock_sweep_4_visit(__u32 position, void *context)
 {
 	struct lock_sweep *sweep = *(struct lock_sweep **)context;

@@ -39,7 +39,7 @@
 
 /* --- Types ------------------------------------------------------------------- */
 
-/* Enums are packed: one takes the smallest integer that holds its members, and not four bytes. */
+/* Enums are packed: each has the smallest integer type that holds its members. */
 
 enum lock_session_state {
 	LOCK_SESSION_STATE_VACANT,
@@ -160,9 +160,7 @@ static __always_inline struct lock_credential_cell lock_credential_cell_unpack(_
 /* A word: bits from the lowest, state 3, sequence 30, outcome 5, deadline 25. */
 static __always_inline __u64 lock_session_cell_pack(const struct lock_session_cell *cell)
 {
-	return (__u64)cell->state |
-	       (__u64)cell->sequence << 3 |
-	       (__u64)cell->outcome << 33 |
+	return (__u64)cell->state | (__u64)cell->sequence << 3 | (__u64)cell->outcome << 33 |
 	       (__u64)cell->deadline << 38;
 }
 
@@ -179,10 +177,8 @@ static __always_inline struct lock_session_cell lock_session_cell_unpack(__u64 w
 /* A word: bits from the lowest, mode 2, holders.count 2, holders.items 42, spilled 14. */
 static __always_inline __u64 lock_lock_cell_pack(const struct lock_lock_cell *cell)
 {
-	return (__u64)cell->mode |
-	       (__u64)cell->holders.count << 2 |
-	       (__u64)cell->holders.items << 4 |
-	       (__u64)cell->spilled << 46;
+	return (__u64)cell->mode | (__u64)cell->holders.count << 2 |
+	       (__u64)cell->holders.items << 4 | (__u64)cell->spilled << 46;
 }
 
 static __always_inline struct lock_lock_cell lock_lock_cell_unpack(__u64 word)
@@ -198,9 +194,7 @@ static __always_inline struct lock_lock_cell lock_lock_cell_unpack(__u64 word)
 /* A word: bits from the lowest, state 2, client 14, slot 32. */
 static __always_inline __u64 lock_overflow_cell_pack(const struct lock_overflow_cell *cell)
 {
-	return (__u64)cell->state |
-	       (__u64)cell->client << 2 |
-	       (__u64)cell->slot << 16;
+	return (__u64)cell->state | (__u64)cell->client << 2 | (__u64)cell->slot << 16;
 }
 
 static __always_inline struct lock_overflow_cell lock_overflow_cell_unpack(__u64 word)
@@ -215,97 +209,97 @@ static __always_inline struct lock_overflow_cell lock_overflow_cell_unpack(__u64
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum lock_leaf {
-	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:87 */
-	LOCK_LEAF_BEGIN_ASKED = 1, /* Forward, SessionSteps.tla:96 */
-	LOCK_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:97 */
-	LOCK_LEAF_BEGIN_3 = 3, /* Forward, SessionSteps.tla:100 */
-	LOCK_LEAF_BEGIN_4 = 4, /* Reply, SessionSteps.tla:101 */
-	LOCK_LEAF_BEGIN_NOT_A_REQUEST = 5, /* Drop, SessionSteps.tla:103 */
-	LOCK_LEAF_BEGIN_CLOSED_ALREADY = 6, /* Reply, SessionSteps.tla:106 */
-	LOCK_LEAF_BEGIN_NO_SESSION = 7, /* Drop, SessionSteps.tla:107 */
-	LOCK_LEAF_BEGIN_IN_PROGRESS = 8, /* Drop, SessionSteps.tla:111 */
-	LOCK_LEAF_BEGIN_FORWARD_AGAIN = 9, /* Forward, SessionSteps.tla:114 */
-	LOCK_LEAF_BEGIN_ANSWER_AGAIN = 10, /* Reply, SessionSteps.tla:117 */
-	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE = 11, /* Drop, SessionSteps.tla:119 */
-	LOCK_LEAF_BEGIN_UNANSWERED = 12, /* Drop, SessionSteps.tla:121 */
-	LOCK_LEAF_BEGIN_13 = 13, /* Reply, SessionSteps.tla:123 */
-	LOCK_LEAF_BEGIN_14 = 14, /* Reply, SessionSteps.tla:129 */
-	LOCK_LEAF_END_1 = 15, /* Reply, SessionSteps.tla:144 */
-	LOCK_LEAF_END_2 = 16, /* Forward, SessionSteps.tla:150 */
-	LOCK_LEAF_CONFIRM_1 = 17, /* Reply, SessionSteps.tla:184 */
-	LOCK_LEAF_CONFIRM_CONFIRMED_LATE = 18, /* Drop, SessionSteps.tla:187 */
-	LOCK_LEAF_RESUME_RESUMED_LATE = 19, /* Drop, SessionSteps.tla:199 */
-	LOCK_LEAF_AUTHENTICATE_1 = 20, /* Continue, SessionSteps.tla:85 */
-	LOCK_LEAF_AUTHENTICATE_2 = 21, /* Continue, SessionSteps.tla:86 */
-	LOCK_LEAF_BEGIN_15 = 22, /* Continue, SessionSteps.tla:134 */
-	LOCK_LEAF_ON_REQUEST_NO_MODE = 23, /* Continue, LockSteps.tla:68 */
-	LOCK_LEAF_ON_REQUEST_2 = 24, /* Continue, LockSteps.tla:36 */
-	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE = 25, /* Continue, LockSteps.tla:38 */
-	LOCK_LEAF_ON_REQUEST_HELD_EXCLUSIVE = 26, /* Continue, LockSteps.tla:40 */
-	LOCK_LEAF_ON_REQUEST_5 = 27, /* Continue, LockSteps.tla:43 */
-	LOCK_LEAF_ON_REQUEST_FULL = 28, /* Continue, LockSteps.tla:44 */
-	LOCK_LEAF_ON_REQUEST_UPGRADE = 29, /* Continue, LockSteps.tla:46 */
-	LOCK_LEAF_ON_REQUEST_HELD_SHARED = 30, /* Continue, LockSteps.tla:48 */
-	LOCK_LEAF_ON_REQUEST_ELSEWHERE = 31, /* Continue, LockSteps.tla:58 */
-	LOCK_LEAF_ON_REQUEST_NOT_HELD = 32, /* Continue, LockSteps.tla:59 */
-	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST = 33, /* Continue, LockSteps.tla:61 */
-	LOCK_LEAF_ON_REQUEST_12 = 34, /* Continue, LockSteps.tla:63 */
-	LOCK_LEAF_CONFIRM_2 = 35, /* Continue, SessionSteps.tla:185 */
-	LOCK_LEAF_CONFIRM_3 = 36, /* Continue, SessionSteps.tla:186 */
-	LOCK_LEAF_RESUME_1 = 37, /* Continue, SessionSteps.tla:191 */
-	LOCK_LEAF_RESUME_2 = 38, /* Continue, SessionSteps.tla:198 */
-	LOCK_LEAF_ISSUE_1 = 39, /* Continue, SessionSteps.tla:203 */
-	LOCK_LEAF_ISSUE_2 = 40, /* Continue, SessionSteps.tla:204 */
-	LOCK_LEAF_CLAIM_1 = 41, /* Continue, LockSteps.tla:108 */
-	LOCK_LEAF_CLAIM_2 = 42, /* Continue, LockSteps.tla:112 */
-	LOCK_LEAF_CLAIM_NOT_CLAIMED = 43, /* Continue, LockSteps.tla:113 */
-	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED = 44, /* Continue, LockSteps.tla:120 */
-	LOCK_LEAF_ON_COMPLETION_2 = 45, /* Continue, LockSteps.tla:122 */
-	LOCK_LEAF_ON_COMPLETION_3 = 46, /* Continue, LockSteps.tla:125 */
-	LOCK_LEAF_ON_COMPLETION_4 = 47, /* Continue, LockSteps.tla:126 */
-	LOCK_LEAF_ON_COMPLETION_5 = 48, /* Continue, LockSteps.tla:128 */
-	LOCK_LEAF_ON_COMPLETION_6 = 49, /* Continue, LockSteps.tla:130 */
-	LOCK_LEAF_ON_COMPLETION_7 = 50, /* Continue, LockSteps.tla:132 */
-	LOCK_LEAF_ON_COMPLETION_8 = 51, /* Continue, LockSteps.tla:134 */
-	LOCK_LEAF_ON_COMPLETION_9 = 52, /* Continue, LockSteps.tla:149 */
-	LOCK_LEAF_ON_COMPLETION_10 = 53, /* Continue, LockSteps.tla:144 */
-	LOCK_LEAF_ON_COMPLETION_NO_SHARE = 54, /* Continue, LockSteps.tla:145 */
-	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED = 55, /* Continue, LockSteps.tla:151 */
-	LOCK_LEAF_SETTLE_1 = 56, /* Continue, LockSteps.tla:157 */
-	LOCK_LEAF_SETTLE_2 = 57, /* Continue, LockSteps.tla:158 */
-	LOCK_LEAF_SETTLE_NOT_RELEASED = 58, /* Continue, LockSteps.tla:160 */
-	LOCK_LEAF_SETTLE_4 = 59, /* Continue, LockSteps.tla:162 */
-	LOCK_LEAF_ON_FORWARDED_1 = 60, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_2 = 61, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_3 = 62, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_4 = 63, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL = 64, /* Reply, LockSteps.tla:91 */
-	LOCK_LEAF_ON_FORWARDED_TOO_MANY_OWNED = 65, /* Reply, LockSteps.tla:93 */
-	LOCK_LEAF_ON_FORWARDED_7 = 66, /* Reply, LockSteps.tla:95 */
-	LOCK_LEAF_ON_FORWARDED_8 = 67, /* Reply, LockSteps.tla:97 */
-	LOCK_LEAF_ON_FORWARDED_9 = 68, /* Reply, LockSteps.tla:99 */
-	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED = 69, /* Drop, LockSteps.tla:100 */
-	LOCK_LEAF_EXPIRE_1 = 70, /* Drop, SessionSteps.tla:212 */
-	LOCK_LEAF_EXPIRE_2 = 71, /* Continue, SessionSteps.tla:214 */
-	LOCK_LEAF_EXPIRE_3 = 72, /* Continue, SessionSteps.tla:216 */
-	LOCK_LEAF_EXPIRE_4 = 73, /* Drop, SessionSteps.tla:217 */
-	LOCK_LEAF_EVICT_1 = 74, /* Continue, LockSteps.tla:170 */
-	LOCK_LEAF_EVICT_2 = 75, /* Drop, LockSteps.tla:173 */
-	LOCK_LEAF_RECLAIM_1 = 76, /* Continue, LockSteps.tla:178 */
-	LOCK_LEAF_RECLAIM_2 = 77, /* Drop, LockSteps.tla:180 */
-	LOCK_LEAF_RETIRE_1 = 78, /* Continue, SessionSteps.tla:221 */
-	LOCK_LEAF_RETIRE_2 = 79, /* Drop, SessionSteps.tla:222 */
+	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:87 */
+	LOCK_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:96 */
+	LOCK_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:97 */
+	LOCK_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:100 */
+	LOCK_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:101 */
+	LOCK_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:103 */
+	LOCK_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:106 */
+	LOCK_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:107 */
+	LOCK_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:111 */
+	LOCK_LEAF_BEGIN_FORWARD_AGAIN, /* Forward, SessionSteps.tla:114 */
+	LOCK_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:117 */
+	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:119 */
+	LOCK_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:121 */
+	LOCK_LEAF_BEGIN_13, /* Reply, SessionSteps.tla:123 */
+	LOCK_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:129 */
+	LOCK_LEAF_END_1, /* Reply, SessionSteps.tla:144 */
+	LOCK_LEAF_END_2, /* Forward, SessionSteps.tla:150 */
+	LOCK_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:184 */
+	LOCK_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:187 */
+	LOCK_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:199 */
+	LOCK_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:85 */
+	LOCK_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:86 */
+	LOCK_LEAF_BEGIN_15, /* Continue, SessionSteps.tla:134 */
+	LOCK_LEAF_ON_REQUEST_NO_MODE, /* Continue, LockSteps.tla:68 */
+	LOCK_LEAF_ON_REQUEST_2, /* Continue, LockSteps.tla:36 */
+	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE, /* Continue, LockSteps.tla:38 */
+	LOCK_LEAF_ON_REQUEST_HELD_EXCLUSIVE, /* Continue, LockSteps.tla:40 */
+	LOCK_LEAF_ON_REQUEST_5, /* Continue, LockSteps.tla:43 */
+	LOCK_LEAF_ON_REQUEST_FULL, /* Continue, LockSteps.tla:44 */
+	LOCK_LEAF_ON_REQUEST_UPGRADE, /* Continue, LockSteps.tla:46 */
+	LOCK_LEAF_ON_REQUEST_HELD_SHARED, /* Continue, LockSteps.tla:48 */
+	LOCK_LEAF_ON_REQUEST_ELSEWHERE, /* Continue, LockSteps.tla:58 */
+	LOCK_LEAF_ON_REQUEST_NOT_HELD, /* Continue, LockSteps.tla:59 */
+	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST, /* Continue, LockSteps.tla:61 */
+	LOCK_LEAF_ON_REQUEST_12, /* Continue, LockSteps.tla:63 */
+	LOCK_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:185 */
+	LOCK_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:186 */
+	LOCK_LEAF_RESUME_1, /* Continue, SessionSteps.tla:191 */
+	LOCK_LEAF_RESUME_2, /* Continue, SessionSteps.tla:198 */
+	LOCK_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:203 */
+	LOCK_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:204 */
+	LOCK_LEAF_CLAIM_1, /* Continue, LockSteps.tla:108 */
+	LOCK_LEAF_CLAIM_2, /* Continue, LockSteps.tla:112 */
+	LOCK_LEAF_CLAIM_NOT_CLAIMED, /* Continue, LockSteps.tla:113 */
+	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED, /* Continue, LockSteps.tla:120 */
+	LOCK_LEAF_ON_COMPLETION_2, /* Continue, LockSteps.tla:122 */
+	LOCK_LEAF_ON_COMPLETION_3, /* Continue, LockSteps.tla:125 */
+	LOCK_LEAF_ON_COMPLETION_4, /* Continue, LockSteps.tla:126 */
+	LOCK_LEAF_ON_COMPLETION_5, /* Continue, LockSteps.tla:128 */
+	LOCK_LEAF_ON_COMPLETION_6, /* Continue, LockSteps.tla:130 */
+	LOCK_LEAF_ON_COMPLETION_7, /* Continue, LockSteps.tla:132 */
+	LOCK_LEAF_ON_COMPLETION_8, /* Continue, LockSteps.tla:134 */
+	LOCK_LEAF_ON_COMPLETION_9, /* Continue, LockSteps.tla:149 */
+	LOCK_LEAF_ON_COMPLETION_10, /* Continue, LockSteps.tla:144 */
+	LOCK_LEAF_ON_COMPLETION_NO_SHARE, /* Continue, LockSteps.tla:145 */
+	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED, /* Continue, LockSteps.tla:151 */
+	LOCK_LEAF_SETTLE_1, /* Continue, LockSteps.tla:157 */
+	LOCK_LEAF_SETTLE_2, /* Continue, LockSteps.tla:158 */
+	LOCK_LEAF_SETTLE_NOT_RELEASED, /* Continue, LockSteps.tla:160 */
+	LOCK_LEAF_SETTLE_4, /* Continue, LockSteps.tla:162 */
+	LOCK_LEAF_ON_FORWARDED_1, /* Reply, LockSteps.tla:88 */
+	LOCK_LEAF_ON_FORWARDED_2, /* Reply, LockSteps.tla:88 */
+	LOCK_LEAF_ON_FORWARDED_3, /* Reply, LockSteps.tla:88 */
+	LOCK_LEAF_ON_FORWARDED_4, /* Reply, LockSteps.tla:88 */
+	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL, /* Reply, LockSteps.tla:91 */
+	LOCK_LEAF_ON_FORWARDED_TOO_MANY_OWNED, /* Reply, LockSteps.tla:93 */
+	LOCK_LEAF_ON_FORWARDED_7, /* Reply, LockSteps.tla:95 */
+	LOCK_LEAF_ON_FORWARDED_8, /* Reply, LockSteps.tla:97 */
+	LOCK_LEAF_ON_FORWARDED_9, /* Reply, LockSteps.tla:99 */
+	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED, /* Drop, LockSteps.tla:100 */
+	LOCK_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:212 */
+	LOCK_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:214 */
+	LOCK_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:216 */
+	LOCK_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:217 */
+	LOCK_LEAF_EVICT_1, /* Continue, LockSteps.tla:170 */
+	LOCK_LEAF_EVICT_2, /* Drop, LockSteps.tla:173 */
+	LOCK_LEAF_RECLAIM_1, /* Continue, LockSteps.tla:178 */
+	LOCK_LEAF_RECLAIM_2, /* Drop, LockSteps.tla:180 */
+	LOCK_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:221 */
+	LOCK_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:222 */
+	LOCK_LEAVES,
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
- * UDP's checksum is right), contended (its section lost all its attempts), lost
- * (likewise, where the model says that it cannot), or by the leaf that ended the
- * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
- * counts as malformed, and as stranger what leaves by the service's port without
- * being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (only the UDP checksum is
+ * wrong), contended (a section lost all its attempts), lost (the same, in a section that must never
+ * lose), or by the leaf that ended the hook. `skipped` counts sections in addition. In tc, a packet
+ * that cannot be read for lack of memory counts as malformed, and a packet from the service's port
+ * that is not the daemon's counts as stranger.
  */
 enum lock_counter {
 	LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -348,6 +342,7 @@ enum lock_counter {
 	LOCK_COUNTERS,
 };
 
+/* clang-format off */
 #define LOCK_COUNTER_NAMES { \
 	"authenticate.wrong_secret", \
 	"begin.asked", \
@@ -387,128 +382,70 @@ enum lock_counter {
 	"sweep.skipped", \
 	"sweep.lost", \
 }
+/* clang-format on */
 
-/* A hook's counter of a leaf is the leaf's number and this. */
+/* The counter of a leaf is the leaf's number plus the hook's base. */
 #define LOCK_COUNTERS_XDP 0
-#define LOCK_COUNTERS_TC 2
-_Static_assert(LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET == LOCK_COUNTERS_XDP + LOCK_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_ASKED == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_ASKED, "counter of a leaf");
+#define LOCK_COUNTERS_TC (LOCK_COUNTER_TC_END_1 - LOCK_LEAF_END_1)
+_Static_assert(LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET ==
+		       LOCK_COUNTERS_XDP + LOCK_LEAF_AUTHENTICATE_WRONG_SECRET,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_ASKED == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_ASKED,
+	       "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_2 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_2, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_3 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_3, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_4 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_4, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_NOT_A_REQUEST == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_CLOSED_ALREADY == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_NO_SESSION == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_IN_PROGRESS == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_IN_PROGRESS, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_FORWARD_AGAIN == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_FORWARD_AGAIN, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_ANSWER_AGAIN == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_OUT_OF_SEQUENCE == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_UNANSWERED == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_UNANSWERED, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_13 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_13, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_14 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_14, "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_NOT_A_REQUEST ==
+		       LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_NOT_A_REQUEST,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_CLOSED_ALREADY ==
+		       LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_CLOSED_ALREADY,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_NO_SESSION == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_NO_SESSION,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_IN_PROGRESS == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_IN_PROGRESS,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_FORWARD_AGAIN ==
+		       LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_FORWARD_AGAIN,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_ANSWER_AGAIN == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_ANSWER_AGAIN,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_OUT_OF_SEQUENCE ==
+		       LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_UNANSWERED == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_UNANSWERED,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_13 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_13,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_14 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_14,
+	       "counter of a leaf");
 _Static_assert(LOCK_COUNTER_END_1 == LOCK_COUNTERS_XDP + LOCK_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_END_2 == LOCK_COUNTERS_XDP + LOCK_LEAF_END_2, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_TC_END_1 == LOCK_COUNTERS_TC + LOCK_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_TC_END_2 == LOCK_COUNTERS_TC + LOCK_LEAF_END_2, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_TC_CONFIRM_1 == LOCK_COUNTERS_TC + LOCK_LEAF_CONFIRM_1, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_TC_CONFIRM_CONFIRMED_LATE == LOCK_COUNTERS_TC + LOCK_LEAF_CONFIRM_CONFIRMED_LATE, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LEAF_RESUME_RESUMED_LATE, "counter of a leaf");
+_Static_assert(LOCK_COUNTER_TC_CONFIRM_1 == LOCK_COUNTERS_TC + LOCK_LEAF_CONFIRM_1,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_TC_CONFIRM_CONFIRMED_LATE ==
+		       LOCK_COUNTERS_TC + LOCK_LEAF_CONFIRM_CONFIRMED_LATE,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE ==
+		       LOCK_COUNTERS_TC + LOCK_LEAF_RESUME_RESUMED_LATE,
+	       "counter of a leaf");
 
-/* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
+/* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
-#define LOCK_BRANCHES 90
-
-#define LOCK_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:87:32" }, \
-	{ 1, "begin.asked", "spec/lib/SessionSteps.tla:96:26" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:97:17" }, \
-	{ 3, "begin.3", "spec/lib/SessionSteps.tla:100:17" }, \
-	{ 4, "begin.4", "spec/lib/SessionSteps.tla:101:17" }, \
-	{ 5, "begin.not_a_request", "spec/lib/SessionSteps.tla:103:25" }, \
-	{ 6, "begin.closed_already", "spec/lib/SessionSteps.tla:106:34" }, \
-	{ 7, "begin.no_session", "spec/lib/SessionSteps.tla:107:30" }, \
-	{ 8, "begin.in_progress", "spec/lib/SessionSteps.tla:111:24" }, \
-	{ 9, "begin.forward_again", "spec/lib/SessionSteps.tla:114:33" }, \
-	{ 10, "begin.answer_again", "spec/lib/SessionSteps.tla:117:39" }, \
-	{ 11, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:119:27" }, \
-	{ 12, "begin.unanswered", "spec/lib/SessionSteps.tla:121:24" }, \
-	{ 13, "begin.13", "spec/lib/SessionSteps.tla:123:10" }, \
-	{ 14, "begin.14", "spec/lib/SessionSteps.tla:129:10" }, \
-	{ 15, "end.1", "spec/lib/SessionSteps.tla:144:10" }, \
-	{ 16, "end.2", "spec/lib/SessionSteps.tla:150:10" }, \
-	{ 17, "confirm.1", "spec/lib/SessionSteps.tla:184:30" }, \
-	{ 18, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:187:34" }, \
-	{ 19, "resume.resumed_late", "spec/lib/SessionSteps.tla:199:32" }, \
-	{ 20, "authenticate.1", "spec/lib/SessionSteps.tla:85:32" }, \
-	{ 21, "authenticate.2", "spec/lib/SessionSteps.tla:86:42" }, \
-	{ 22, "begin.15", "spec/lib/SessionSteps.tla:134:10" }, \
-	{ 23, "on_request.no_mode", "spec/lock/LockSteps.tla:68:27" }, \
-	{ 24, "on_request.2", "spec/lock/LockSteps.tla:36:10" }, \
-	{ 25, "on_request.another_share", "spec/lock/LockSteps.tla:38:26" }, \
-	{ 26, "on_request.held_exclusive", "spec/lock/LockSteps.tla:40:27" }, \
-	{ 27, "on_request.5", "spec/lock/LockSteps.tla:43:17" }, \
-	{ 28, "on_request.full", "spec/lock/LockSteps.tla:44:25" }, \
-	{ 29, "on_request.upgrade", "spec/lock/LockSteps.tla:46:21" }, \
-	{ 30, "on_request.held_shared", "spec/lock/LockSteps.tla:48:24" }, \
-	{ 31, "on_request.elsewhere", "spec/lock/LockSteps.tla:58:30" }, \
-	{ 32, "on_request.not_held", "spec/lock/LockSteps.tla:59:28" }, \
-	{ 33, "on_request.spilled_first", "spec/lock/LockSteps.tla:61:26" }, \
-	{ 34, "on_request.12", "spec/lock/LockSteps.tla:63:10" }, \
-	{ 35, "confirm.2", "spec/lib/SessionSteps.tla:185:31" }, \
-	{ 36, "confirm.3", "spec/lib/SessionSteps.tla:186:42" }, \
-	{ 37, "resume.1", "spec/lib/SessionSteps.tla:191:10" }, \
-	{ 38, "resume.2", "spec/lib/SessionSteps.tla:198:10" }, \
-	{ 39, "issue.1", "spec/lib/SessionSteps.tla:203:10" }, \
-	{ 40, "issue.2", "spec/lib/SessionSteps.tla:204:10" }, \
-	{ 41, "claim.1", "spec/lock/LockSteps.tla:108:10" }, \
-	{ 42, "claim.2", "spec/lock/LockSteps.tla:112:10" }, \
-	{ 43, "claim.not_claimed", "spec/lock/LockSteps.tla:113:31" }, \
-	{ 44, "on_completion.too_many_spilled", "spec/lock/LockSteps.tla:120:28" }, \
-	{ 45, "on_completion.2", "spec/lock/LockSteps.tla:122:10" }, \
-	{ 46, "on_completion.3", "spec/lock/LockSteps.tla:125:17" }, \
-	{ 47, "on_completion.4", "spec/lock/LockSteps.tla:126:17" }, \
-	{ 48, "on_completion.5", "spec/lock/LockSteps.tla:128:10" }, \
-	{ 49, "on_completion.6", "spec/lock/LockSteps.tla:130:10" }, \
-	{ 50, "on_completion.7", "spec/lock/LockSteps.tla:132:10" }, \
-	{ 51, "on_completion.8", "spec/lock/LockSteps.tla:134:10" }, \
-	{ 52, "on_completion.9", "spec/lock/LockSteps.tla:149:47" }, \
-	{ 53, "on_completion.10", "spec/lock/LockSteps.tla:144:10" }, \
-	{ 54, "on_completion.no_share", "spec/lock/LockSteps.tla:145:21" }, \
-	{ 55, "on_completion.not_completed", "spec/lock/LockSteps.tla:151:33" }, \
-	{ 56, "settle.1", "spec/lock/LockSteps.tla:157:25" }, \
-	{ 57, "settle.2", "spec/lock/LockSteps.tla:158:20" }, \
-	{ 58, "settle.not_released", "spec/lock/LockSteps.tla:160:25" }, \
-	{ 59, "settle.4", "spec/lock/LockSteps.tla:162:17" }, \
-	{ 60, "on_forwarded.1", "spec/lock/LockSteps.tla:88:10" }, \
-	{ 61, "on_forwarded.2", "spec/lock/LockSteps.tla:88:10" }, \
-	{ 62, "on_forwarded.3", "spec/lock/LockSteps.tla:88:10" }, \
-	{ 63, "on_forwarded.4", "spec/lock/LockSteps.tla:88:10" }, \
-	{ 64, "on_forwarded.overflow_full", "spec/lock/LockSteps.tla:91:33" }, \
-	{ 65, "on_forwarded.too_many_owned", "spec/lock/LockSteps.tla:93:33" }, \
-	{ 66, "on_forwarded.7", "spec/lock/LockSteps.tla:95:17" }, \
-	{ 67, "on_forwarded.8", "spec/lock/LockSteps.tla:97:17" }, \
-	{ 68, "on_forwarded.9", "spec/lock/LockSteps.tla:99:10" }, \
-	{ 69, "on_forwarded.not_forwarded", "spec/lock/LockSteps.tla:100:33" }, \
-	{ 70, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
-	{ 71, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
-	{ 72, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
-	{ 73, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
-	{ 74, "evict.1", "spec/lock/LockSteps.tla:170:10" }, \
-	{ 75, "evict.2", "spec/lock/LockSteps.tla:173:10" }, \
-	{ 76, "reclaim.1", "spec/lock/LockSteps.tla:178:10" }, \
-	{ 77, "reclaim.2", "spec/lock/LockSteps.tla:180:10" }, \
-	{ 78, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
-	{ 79, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
-	{ 80, "on_request.choice.then", "spec/lock/LockSteps.tla:52:77" }, \
-	{ 81, "on_request.choice.else", "spec/lock/LockSteps.tla:52:16" }, \
-	{ 82, "on_completion.choice.then", "spec/lock/LockSteps.tla:137:71" }, \
-	{ 83, "on_completion.choice.else", "spec/lock/LockSteps.tla:137:16" }, \
-	{ 84, "on_completion.choice.then", "spec/lock/LockSteps.tla:138:42" }, \
-	{ 85, "on_completion.choice.else", "spec/lock/LockSteps.tla:138:16" }, \
-	{ 86, "on_completion.choice.then", "spec/lock/LockSteps.tla:52:77" }, \
-	{ 87, "on_completion.choice.else", "spec/lock/LockSteps.tla:52:16" }, \
-	{ 88, "evict.choice.then", "spec/lock/LockSteps.tla:170:101" }, \
-	{ 89, "evict.choice.else", "spec/lock/LockSteps.tla:170:32" }, \
-}
+enum lock_choice {
+	LOCK_CHOICE_ON_REQUEST_1 = LOCK_LEAVES, /* LockSteps.tla:52 */
+	LOCK_CHOICE_ON_REQUEST_1_ELSE, /* LockSteps.tla:52 */
+	LOCK_CHOICE_ON_COMPLETION_1, /* LockSteps.tla:137 */
+	LOCK_CHOICE_ON_COMPLETION_1_ELSE, /* LockSteps.tla:137 */
+	LOCK_CHOICE_ON_COMPLETION_2, /* LockSteps.tla:138 */
+	LOCK_CHOICE_ON_COMPLETION_2_ELSE, /* LockSteps.tla:138 */
+	LOCK_CHOICE_ON_COMPLETION_3, /* LockSteps.tla:52 */
+	LOCK_CHOICE_ON_COMPLETION_3_ELSE, /* LockSteps.tla:52 */
+	LOCK_CHOICE_EVICT_1, /* LockSteps.tla:170 */
+	LOCK_CHOICE_EVICT_1_ELSE, /* LockSteps.tla:170 */
+	LOCK_BRANCHES,
+};
 
 #endif

@@ -17,8 +17,12 @@ static __always_inline __u32 lock_hash_slot(__u64 lock)
 	return stepwise_hash(lock, 1048576);
 }
 
-/* False where a field's value is outside its type: the message is malformed. Local fields start at zero. */
-static __always_inline bool lock_message_decode(const unsigned char *payload, struct lock_message *message)
+/*
+ * Decodes a message. Local fields start at zero. Returns false if the message is malformed: a
+ * field's value is outside its type.
+ */
+static __always_inline bool lock_message_decode(const unsigned char *payload,
+						struct lock_message *message)
 {
 	*message = (struct lock_message){
 		.kind = (enum lock_message_kind)stepwise_read(payload + LOCK_WIRE_KIND, 1),
@@ -33,10 +37,12 @@ static __always_inline bool lock_message_decode(const unsigned char *payload, st
 	message->slot = lock_hash_slot(message->lock);
 	return message->kind <= LOCK_MESSAGE_KIND_RELEASED &&
 	       message->mode <= LOCK_LOCK_MODE_EXCLUSIVE &&
-	       !(message->client >> 14 | message->sequence >> 30 | message->entry >> 14 | message->own >> 14);
+	       !(message->client >> 14 | message->sequence >> 30 | message->entry >> 14 |
+		 message->own >> 14);
 }
 
-static __always_inline void lock_message_encode(unsigned char *payload, const struct lock_message *message)
+static __always_inline void lock_message_encode(unsigned char *payload,
+						const struct lock_message *message)
 {
 	stepwise_write(payload + LOCK_WIRE_KIND, 1, message->kind);
 	stepwise_write(payload + LOCK_WIRE_MODE, 1, message->mode);

@@ -44,14 +44,14 @@
 #define LOG_SLOTS 65536
 #define LOG_RECORDS 1048576
 #define LOG_VALUE_SIZE 32
-#define LOG_LAST_NUMBER 281474976710655
+#define LOG_LAST_NUMBER 281474976710655ULL
 #define LOG_TAG_MODULUS 4096
 #define LOG_TICK_NS 134217728
 #define LOG_TERMS 0x80d4017f63db4728ULL
 
 /* --- Types ------------------------------------------------------------------- */
 
-/* Enums are packed: one takes the smallest integer that holds its members, and not four bytes. */
+/* Enums are packed: each has the smallest integer type that holds its members. */
 
 enum log_session_state {
 	LOG_SESSION_STATE_VACANT,
@@ -195,9 +195,7 @@ static __always_inline struct log_credential_cell log_credential_cell_unpack(__u
 /* A word: bits from the lowest, state 3, sequence 30, outcome 4, deadline 25. */
 static __always_inline __u64 log_session_cell_pack(const struct log_session_cell *cell)
 {
-	return (__u64)cell->state |
-	       (__u64)cell->sequence << 3 |
-	       (__u64)cell->outcome << 33 |
+	return (__u64)cell->state | (__u64)cell->sequence << 3 | (__u64)cell->outcome << 33 |
 	       (__u64)cell->deadline << 37;
 }
 
@@ -214,9 +212,7 @@ static __always_inline struct log_session_cell log_session_cell_unpack(__u64 wor
 /* A word: bits from the lowest, tag 12, log 4, number 48. */
 static __always_inline __u64 log_answer_cell_pack(const struct log_answer_cell *cell)
 {
-	return (__u64)cell->tag |
-	       (__u64)cell->log << 12 |
-	       (__u64)cell->number << 16;
+	return (__u64)cell->tag | (__u64)cell->log << 12 | (__u64)cell->number << 16;
 }
 
 static __always_inline struct log_answer_cell log_answer_cell_unpack(__u64 word)
@@ -231,8 +227,7 @@ static __always_inline struct log_answer_cell log_answer_cell_unpack(__u64 word)
 /* A word: bits from the lowest, epoch 16, number 48. */
 static __always_inline __u64 log_drained_cell_pack(const struct log_drained_cell *cell)
 {
-	return (__u64)cell->epoch |
-	       (__u64)cell->number << 16;
+	return (__u64)cell->epoch | (__u64)cell->number << 16;
 }
 
 static __always_inline struct log_drained_cell log_drained_cell_unpack(__u64 word)
@@ -246,8 +241,7 @@ static __always_inline struct log_drained_cell log_drained_cell_unpack(__u64 wor
 /* A word: bits from the lowest, epoch 16, number 48. */
 static __always_inline __u64 log_synced_cell_pack(const struct log_synced_cell *cell)
 {
-	return (__u64)cell->epoch |
-	       (__u64)cell->number << 16;
+	return (__u64)cell->epoch | (__u64)cell->number << 16;
 }
 
 static __always_inline struct log_synced_cell log_synced_cell_unpack(__u64 word)
@@ -287,89 +281,89 @@ static __always_inline struct log_stamp_cell log_stamp_cell_unpack(__u64 word)
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum log_leaf {
-	LOG_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:87 */
-	LOG_LEAF_BEGIN_ASKED = 1, /* Forward, SessionSteps.tla:96 */
-	LOG_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:97 */
-	LOG_LEAF_BEGIN_3 = 3, /* Forward, SessionSteps.tla:100 */
-	LOG_LEAF_BEGIN_4 = 4, /* Reply, SessionSteps.tla:101 */
-	LOG_LEAF_BEGIN_NOT_A_REQUEST = 5, /* Drop, SessionSteps.tla:103 */
-	LOG_LEAF_BEGIN_CLOSED_ALREADY = 6, /* Reply, SessionSteps.tla:106 */
-	LOG_LEAF_BEGIN_NO_SESSION = 7, /* Drop, SessionSteps.tla:107 */
-	LOG_LEAF_BEGIN_IN_PROGRESS = 8, /* Drop, SessionSteps.tla:111 */
-	LOG_LEAF_BEGIN_FORWARD_AGAIN = 9, /* Forward, SessionSteps.tla:114 */
-	LOG_LEAF_BEGIN_ANSWER_AGAIN = 10, /* Reply, SessionSteps.tla:117 */
-	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE = 11, /* Drop, SessionSteps.tla:119 */
-	LOG_LEAF_BEGIN_UNANSWERED = 12, /* Drop, SessionSteps.tla:121 */
-	LOG_LEAF_BEGIN_14 = 13, /* Reply, SessionSteps.tla:123 */
-	LOG_LEAF_BEGIN_15 = 14, /* Reply, SessionSteps.tla:129 */
-	LOG_LEAF_RECALL_FULL_AGAIN = 15, /* Reply, LogSteps.tla:56 */
-	LOG_LEAF_RECALL_MOVED_ON = 16, /* Drop, LogSteps.tla:58 */
-	LOG_LEAF_ROOM_RECALLED = 17, /* Reply, LogSteps.tla:68 */
-	LOG_LEAF_END_1 = 18, /* Reply, SessionSteps.tla:144 */
-	LOG_LEAF_END_2 = 19, /* Forward, SessionSteps.tla:150 */
-	LOG_LEAF_CONFIRM_1 = 20, /* Reply, SessionSteps.tla:184 */
-	LOG_LEAF_CONFIRM_CONFIRMED_LATE = 21, /* Drop, SessionSteps.tla:187 */
-	LOG_LEAF_RESUME_RESUMED_LATE = 22, /* Drop, SessionSteps.tla:199 */
-	LOG_LEAF_AUTHENTICATE_1 = 23, /* Continue, SessionSteps.tla:85 */
-	LOG_LEAF_AUTHENTICATE_2 = 24, /* Continue, SessionSteps.tla:86 */
-	LOG_LEAF_BEGIN_RECALLED = 25, /* Continue, SessionSteps.tla:116 */
-	LOG_LEAF_BEGIN_16 = 26, /* Continue, SessionSteps.tla:134 */
-	LOG_LEAF_RECALL_1 = 27, /* Continue, LogSteps.tla:54 */
-	LOG_LEAF_RECALL_4 = 28, /* Continue, LogSteps.tla:60 */
-	LOG_LEAF_ROOM_1 = 29, /* Continue, LogSteps.tla:66 */
-	LOG_LEAF_RESERVE_EXHAUSTED = 30, /* Continue, LogSteps.tla:74 */
-	LOG_LEAF_RESERVE_NO_ROOM = 31, /* Continue, LogSteps.tla:76 */
-	LOG_LEAF_RESERVE_3 = 32, /* Continue, LogSteps.tla:78 */
-	LOG_LEAF_WRITE_1 = 33, /* Continue, LogSteps.tla:83 */
-	LOG_LEAF_WRITE_2 = 34, /* Continue, LogSteps.tla:90 */
-	LOG_LEAF_STAMP_1 = 35, /* Continue, LogSteps.tla:95 */
-	LOG_LEAF_STAMP_2 = 36, /* Continue, LogSteps.tla:96 */
-	LOG_LEAF_REMEMBER_1 = 37, /* Continue, LogSteps.tla:101 */
-	LOG_LEAF_REMEMBER_NOT_RESERVED = 38, /* Continue, LogSteps.tla:103 */
-	LOG_LEAF_REMEMBER_3 = 39, /* Continue, LogSteps.tla:105 */
-	LOG_LEAF_REMEMBER_4 = 40, /* Continue, LogSteps.tla:105 */
-	LOG_LEAF_CONFIRM_2 = 41, /* Continue, SessionSteps.tla:185 */
-	LOG_LEAF_CONFIRM_3 = 42, /* Continue, SessionSteps.tla:186 */
-	LOG_LEAF_RESUME_1 = 43, /* Continue, SessionSteps.tla:191 */
-	LOG_LEAF_RESUME_2 = 44, /* Continue, SessionSteps.tla:198 */
-	LOG_LEAF_ISSUE_1 = 45, /* Continue, SessionSteps.tla:203 */
-	LOG_LEAF_ISSUE_2 = 46, /* Continue, SessionSteps.tla:204 */
-	LOG_LEAF_LOCATE_1 = 47, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_2 = 48, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_3 = 49, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_4 = 50, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_NOT_FORWARDED = 51, /* Drop, LogSteps.tla:118 */
-	LOG_LEAF_LOCATE_6 = 52, /* Continue, LogSteps.tla:120 */
-	LOG_LEAF_AWAIT_1 = 53, /* Reply, LogSteps.tla:124 */
-	LOG_LEAF_AWAIT_NOT_YET = 54, /* Drop, LogSteps.tla:125 */
-	LOG_LEAF_EXPIRE_1 = 55, /* Drop, SessionSteps.tla:212 */
-	LOG_LEAF_EXPIRE_2 = 56, /* Continue, SessionSteps.tla:214 */
-	LOG_LEAF_EXPIRE_3 = 57, /* Continue, SessionSteps.tla:216 */
-	LOG_LEAF_EXPIRE_4 = 58, /* Drop, SessionSteps.tla:217 */
-	LOG_LEAF_RETIRE_1 = 59, /* Continue, SessionSteps.tla:221 */
-	LOG_LEAF_RETIRE_2 = 60, /* Drop, SessionSteps.tla:222 */
-	LOG_LEAF_NEXT_NO_MORE = 61, /* Drop, LogSteps.tla:141 */
-	LOG_LEAF_NEXT_2 = 62, /* Continue, LogSteps.tla:142 */
-	LOG_LEAF_LOOK_1 = 63, /* Continue, LogSteps.tla:145 */
-	LOG_LEAF_LOOK_NOT_WRITTEN = 64, /* Drop, LogSteps.tla:145 */
-	LOG_LEAF_TAKE_1 = 65, /* Reply, LogSteps.tla:148 */
-	LOG_LEAF_REACHED_1 = 66, /* Continue, LogSteps.tla:157 */
-	LOG_LEAF_REACHED_2 = 67, /* Drop, LogSteps.tla:158 */
-	LOG_LEAF_BEGUN_1 = 68, /* Continue, LogSteps.tla:163 */
-	LOG_LEAF_BEGUN_2 = 69, /* Drop, LogSteps.tla:164 */
-	LOG_LEAF_NEWER_1 = 70, /* Continue, LogSteps.tla:172 */
-	LOG_LEAF_NEWER_OLDER = 71, /* Drop, LogSteps.tla:173 */
+	LOG_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:87 */
+	LOG_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:96 */
+	LOG_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:97 */
+	LOG_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:100 */
+	LOG_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:101 */
+	LOG_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:103 */
+	LOG_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:106 */
+	LOG_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:107 */
+	LOG_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:111 */
+	LOG_LEAF_BEGIN_FORWARD_AGAIN, /* Forward, SessionSteps.tla:114 */
+	LOG_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:117 */
+	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:119 */
+	LOG_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:121 */
+	LOG_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:123 */
+	LOG_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:129 */
+	LOG_LEAF_RECALL_FULL_AGAIN, /* Reply, LogSteps.tla:56 */
+	LOG_LEAF_RECALL_MOVED_ON, /* Drop, LogSteps.tla:58 */
+	LOG_LEAF_ROOM_RECALLED, /* Reply, LogSteps.tla:68 */
+	LOG_LEAF_END_1, /* Reply, SessionSteps.tla:144 */
+	LOG_LEAF_END_2, /* Forward, SessionSteps.tla:150 */
+	LOG_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:184 */
+	LOG_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:187 */
+	LOG_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:199 */
+	LOG_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:85 */
+	LOG_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:86 */
+	LOG_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:116 */
+	LOG_LEAF_BEGIN_16, /* Continue, SessionSteps.tla:134 */
+	LOG_LEAF_RECALL_1, /* Continue, LogSteps.tla:54 */
+	LOG_LEAF_RECALL_4, /* Continue, LogSteps.tla:60 */
+	LOG_LEAF_ROOM_1, /* Continue, LogSteps.tla:66 */
+	LOG_LEAF_RESERVE_EXHAUSTED, /* Continue, LogSteps.tla:74 */
+	LOG_LEAF_RESERVE_NO_ROOM, /* Continue, LogSteps.tla:76 */
+	LOG_LEAF_RESERVE_3, /* Continue, LogSteps.tla:78 */
+	LOG_LEAF_WRITE_1, /* Continue, LogSteps.tla:83 */
+	LOG_LEAF_WRITE_2, /* Continue, LogSteps.tla:90 */
+	LOG_LEAF_STAMP_1, /* Continue, LogSteps.tla:95 */
+	LOG_LEAF_STAMP_2, /* Continue, LogSteps.tla:96 */
+	LOG_LEAF_REMEMBER_1, /* Continue, LogSteps.tla:101 */
+	LOG_LEAF_REMEMBER_NOT_RESERVED, /* Continue, LogSteps.tla:103 */
+	LOG_LEAF_REMEMBER_3, /* Continue, LogSteps.tla:105 */
+	LOG_LEAF_REMEMBER_4, /* Continue, LogSteps.tla:105 */
+	LOG_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:185 */
+	LOG_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:186 */
+	LOG_LEAF_RESUME_1, /* Continue, SessionSteps.tla:191 */
+	LOG_LEAF_RESUME_2, /* Continue, SessionSteps.tla:198 */
+	LOG_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:203 */
+	LOG_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:204 */
+	LOG_LEAF_LOCATE_1, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_2, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_3, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_4, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_NOT_FORWARDED, /* Drop, LogSteps.tla:118 */
+	LOG_LEAF_LOCATE_6, /* Continue, LogSteps.tla:120 */
+	LOG_LEAF_AWAIT_1, /* Reply, LogSteps.tla:124 */
+	LOG_LEAF_AWAIT_NOT_YET, /* Drop, LogSteps.tla:125 */
+	LOG_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:212 */
+	LOG_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:214 */
+	LOG_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:216 */
+	LOG_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:217 */
+	LOG_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:221 */
+	LOG_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:222 */
+	LOG_LEAF_NEXT_NO_MORE, /* Drop, LogSteps.tla:141 */
+	LOG_LEAF_NEXT_2, /* Continue, LogSteps.tla:142 */
+	LOG_LEAF_LOOK_1, /* Continue, LogSteps.tla:145 */
+	LOG_LEAF_LOOK_NOT_WRITTEN, /* Drop, LogSteps.tla:145 */
+	LOG_LEAF_TAKE_1, /* Reply, LogSteps.tla:148 */
+	LOG_LEAF_REACHED_1, /* Continue, LogSteps.tla:157 */
+	LOG_LEAF_REACHED_2, /* Drop, LogSteps.tla:158 */
+	LOG_LEAF_BEGUN_1, /* Continue, LogSteps.tla:163 */
+	LOG_LEAF_BEGUN_2, /* Drop, LogSteps.tla:164 */
+	LOG_LEAF_NEWER_1, /* Continue, LogSteps.tla:172 */
+	LOG_LEAF_NEWER_OLDER, /* Drop, LogSteps.tla:173 */
+	LOG_LEAVES,
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
- * UDP's checksum is right), contended (its section lost all its attempts), lost
- * (likewise, where the model says that it cannot), or by the leaf that ended the
- * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
- * counts as malformed, and as stranger what leaves by the service's port without
- * being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (only the UDP checksum is
+ * wrong), contended (a section lost all its attempts), lost (the same, in a section that must never
+ * lose), or by the leaf that ended the hook. `skipped` counts sections in addition. In tc, a packet
+ * that cannot be read for lack of memory counts as malformed, and a packet from the service's port
+ * that is not the daemon's counts as stranger.
  */
 enum log_counter {
 	LOG_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -415,6 +409,7 @@ enum log_counter {
 	LOG_COUNTERS,
 };
 
+/* clang-format off */
 #define LOG_COUNTER_NAMES { \
 	"authenticate.wrong_secret", \
 	"begin.asked", \
@@ -457,117 +452,64 @@ enum log_counter {
 	"sweep.skipped", \
 	"sweep.lost", \
 }
+/* clang-format on */
 
-/* A hook's counter of a leaf is the leaf's number and this. */
+/* The counter of a leaf is the leaf's number plus the hook's base. */
 #define LOG_COUNTERS_XDP 0
-#define LOG_COUNTERS_TC 2
-_Static_assert(LOG_COUNTER_AUTHENTICATE_WRONG_SECRET == LOG_COUNTERS_XDP + LOG_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_ASKED == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_ASKED, "counter of a leaf");
+#define LOG_COUNTERS_TC (LOG_COUNTER_TC_END_1 - LOG_LEAF_END_1)
+_Static_assert(LOG_COUNTER_AUTHENTICATE_WRONG_SECRET ==
+		       LOG_COUNTERS_XDP + LOG_LEAF_AUTHENTICATE_WRONG_SECRET,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_ASKED == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_ASKED,
+	       "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_2 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_2, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_3 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_3, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_4 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_4, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_NOT_A_REQUEST == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_CLOSED_ALREADY == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_NO_SESSION == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_IN_PROGRESS == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_IN_PROGRESS, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_FORWARD_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_FORWARD_AGAIN, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_ANSWER_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_OUT_OF_SEQUENCE == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_UNANSWERED == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_UNANSWERED, "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_NOT_A_REQUEST == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_NOT_A_REQUEST,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_CLOSED_ALREADY == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_CLOSED_ALREADY,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_NO_SESSION == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_NO_SESSION,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_IN_PROGRESS == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_IN_PROGRESS,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_FORWARD_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_FORWARD_AGAIN,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_ANSWER_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_ANSWER_AGAIN,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_OUT_OF_SEQUENCE ==
+		       LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_OUT_OF_SEQUENCE,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_UNANSWERED == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_UNANSWERED,
+	       "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_14 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_14, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_15 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_15, "counter of a leaf");
-_Static_assert(LOG_COUNTER_RECALL_FULL_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_FULL_AGAIN, "counter of a leaf");
-_Static_assert(LOG_COUNTER_RECALL_MOVED_ON == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_MOVED_ON, "counter of a leaf");
-_Static_assert(LOG_COUNTER_ROOM_RECALLED == LOG_COUNTERS_XDP + LOG_LEAF_ROOM_RECALLED, "counter of a leaf");
+_Static_assert(LOG_COUNTER_RECALL_FULL_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_FULL_AGAIN,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_RECALL_MOVED_ON == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_MOVED_ON,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_ROOM_RECALLED == LOG_COUNTERS_XDP + LOG_LEAF_ROOM_RECALLED,
+	       "counter of a leaf");
 _Static_assert(LOG_COUNTER_END_1 == LOG_COUNTERS_XDP + LOG_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOG_COUNTER_END_2 == LOG_COUNTERS_XDP + LOG_LEAF_END_2, "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_END_1 == LOG_COUNTERS_TC + LOG_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_END_2 == LOG_COUNTERS_TC + LOG_LEAF_END_2, "counter of a leaf");
-_Static_assert(LOG_COUNTER_TC_CONFIRM_1 == LOG_COUNTERS_TC + LOG_LEAF_CONFIRM_1, "counter of a leaf");
-_Static_assert(LOG_COUNTER_TC_CONFIRM_CONFIRMED_LATE == LOG_COUNTERS_TC + LOG_LEAF_CONFIRM_CONFIRMED_LATE, "counter of a leaf");
-_Static_assert(LOG_COUNTER_TC_RESUME_RESUMED_LATE == LOG_COUNTERS_TC + LOG_LEAF_RESUME_RESUMED_LATE, "counter of a leaf");
+_Static_assert(LOG_COUNTER_TC_CONFIRM_1 == LOG_COUNTERS_TC + LOG_LEAF_CONFIRM_1,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_TC_CONFIRM_CONFIRMED_LATE ==
+		       LOG_COUNTERS_TC + LOG_LEAF_CONFIRM_CONFIRMED_LATE,
+	       "counter of a leaf");
+_Static_assert(LOG_COUNTER_TC_RESUME_RESUMED_LATE == LOG_COUNTERS_TC + LOG_LEAF_RESUME_RESUMED_LATE,
+	       "counter of a leaf");
 
-/* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
+/* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
-#define LOG_BRANCHES 76
-
-#define LOG_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:87:32" }, \
-	{ 1, "begin.asked", "spec/lib/SessionSteps.tla:96:26" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:97:17" }, \
-	{ 3, "begin.3", "spec/lib/SessionSteps.tla:100:17" }, \
-	{ 4, "begin.4", "spec/lib/SessionSteps.tla:101:17" }, \
-	{ 5, "begin.not_a_request", "spec/lib/SessionSteps.tla:103:25" }, \
-	{ 6, "begin.closed_already", "spec/lib/SessionSteps.tla:106:34" }, \
-	{ 7, "begin.no_session", "spec/lib/SessionSteps.tla:107:30" }, \
-	{ 8, "begin.in_progress", "spec/lib/SessionSteps.tla:111:24" }, \
-	{ 9, "begin.forward_again", "spec/lib/SessionSteps.tla:114:33" }, \
-	{ 10, "begin.answer_again", "spec/lib/SessionSteps.tla:117:39" }, \
-	{ 11, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:119:27" }, \
-	{ 12, "begin.unanswered", "spec/lib/SessionSteps.tla:121:24" }, \
-	{ 13, "begin.14", "spec/lib/SessionSteps.tla:123:10" }, \
-	{ 14, "begin.15", "spec/lib/SessionSteps.tla:129:10" }, \
-	{ 15, "recall.full_again", "spec/log/LogSteps.tla:56:23" }, \
-	{ 16, "recall.moved_on", "spec/log/LogSteps.tla:58:21" }, \
-	{ 17, "room.recalled", "spec/log/LogSteps.tla:68:22" }, \
-	{ 18, "end.1", "spec/lib/SessionSteps.tla:144:10" }, \
-	{ 19, "end.2", "spec/lib/SessionSteps.tla:150:10" }, \
-	{ 20, "confirm.1", "spec/lib/SessionSteps.tla:184:30" }, \
-	{ 21, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:187:34" }, \
-	{ 22, "resume.resumed_late", "spec/lib/SessionSteps.tla:199:32" }, \
-	{ 23, "authenticate.1", "spec/lib/SessionSteps.tla:85:32" }, \
-	{ 24, "authenticate.2", "spec/lib/SessionSteps.tla:86:42" }, \
-	{ 25, "begin.recalled", "spec/lib/SessionSteps.tla:116:36" }, \
-	{ 26, "begin.16", "spec/lib/SessionSteps.tla:134:10" }, \
-	{ 27, "recall.1", "spec/log/LogSteps.tla:54:10" }, \
-	{ 28, "recall.4", "spec/log/LogSteps.tla:60:10" }, \
-	{ 29, "room.1", "spec/log/LogSteps.tla:66:10" }, \
-	{ 30, "reserve.exhausted", "spec/log/LogSteps.tla:74:23" }, \
-	{ 31, "reserve.no_room", "spec/log/LogSteps.tla:76:20" }, \
-	{ 32, "reserve.3", "spec/log/LogSteps.tla:78:10" }, \
-	{ 33, "write.1", "spec/log/LogSteps.tla:83:10" }, \
-	{ 34, "write.2", "spec/log/LogSteps.tla:90:10" }, \
-	{ 35, "stamp.1", "spec/log/LogSteps.tla:95:10" }, \
-	{ 36, "stamp.2", "spec/log/LogSteps.tla:96:10" }, \
-	{ 37, "remember.1", "spec/log/LogSteps.tla:101:10" }, \
-	{ 38, "remember.not_reserved", "spec/log/LogSteps.tla:103:25" }, \
-	{ 39, "remember.3", "spec/log/LogSteps.tla:105:10" }, \
-	{ 40, "remember.4", "spec/log/LogSteps.tla:105:10" }, \
-	{ 41, "confirm.2", "spec/lib/SessionSteps.tla:185:31" }, \
-	{ 42, "confirm.3", "spec/lib/SessionSteps.tla:186:42" }, \
-	{ 43, "resume.1", "spec/lib/SessionSteps.tla:191:10" }, \
-	{ 44, "resume.2", "spec/lib/SessionSteps.tla:198:10" }, \
-	{ 45, "issue.1", "spec/lib/SessionSteps.tla:203:10" }, \
-	{ 46, "issue.2", "spec/lib/SessionSteps.tla:204:10" }, \
-	{ 47, "locate.1", "spec/log/LogSteps.tla:116:10" }, \
-	{ 48, "locate.2", "spec/log/LogSteps.tla:116:10" }, \
-	{ 49, "locate.3", "spec/log/LogSteps.tla:116:10" }, \
-	{ 50, "locate.4", "spec/log/LogSteps.tla:116:10" }, \
-	{ 51, "locate.not_forwarded", "spec/log/LogSteps.tla:118:26" }, \
-	{ 52, "locate.6", "spec/log/LogSteps.tla:120:10" }, \
-	{ 53, "await.1", "spec/log/LogSteps.tla:124:10" }, \
-	{ 54, "await.not_yet", "spec/log/LogSteps.tla:125:20" }, \
-	{ 55, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
-	{ 56, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
-	{ 57, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
-	{ 58, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
-	{ 59, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
-	{ 60, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
-	{ 61, "next.no_more", "spec/log/LogSteps.tla:141:24" }, \
-	{ 62, "next.2", "spec/log/LogSteps.tla:142:14" }, \
-	{ 63, "look.1", "spec/log/LogSteps.tla:145:37" }, \
-	{ 64, "look.not_written", "spec/log/LogSteps.tla:145:77" }, \
-	{ 65, "take.1", "spec/log/LogSteps.tla:148:3" }, \
-	{ 66, "reached.1", "spec/log/LogSteps.tla:157:10" }, \
-	{ 67, "reached.2", "spec/log/LogSteps.tla:158:10" }, \
-	{ 68, "begun.1", "spec/log/LogSteps.tla:163:10" }, \
-	{ 69, "begun.2", "spec/log/LogSteps.tla:164:10" }, \
-	{ 70, "newer.1", "spec/log/LogSteps.tla:172:10" }, \
-	{ 71, "newer.older", "spec/log/LogSteps.tla:173:19" }, \
-	{ 72, "room.choice.then", "spec/log/LogSteps.tla:67:76" }, \
-	{ 73, "room.choice.else", "spec/log/LogSteps.tla:67:83" }, \
-	{ 74, "next.choice.then", "spec/log/LogSteps.tla:139:53" }, \
-	{ 75, "next.choice.else", "spec/log/LogSteps.tla:139:69" }, \
-}
+enum log_choice {
+	LOG_CHOICE_ROOM_1 = LOG_LEAVES, /* LogSteps.tla:67 */
+	LOG_CHOICE_ROOM_1_ELSE, /* LogSteps.tla:67 */
+	LOG_CHOICE_NEXT_1, /* LogSteps.tla:139 */
+	LOG_CHOICE_NEXT_1_ELSE, /* LogSteps.tla:139 */
+	LOG_BRANCHES,
+};
 
 #endif

@@ -11,8 +11,12 @@
 #include "log.h"
 #include "bpf/stepwise_wire.h"
 
-/* False where a field's value is outside its type: the message is malformed. Local fields start at zero. */
-static __always_inline bool log_message_decode(const unsigned char *payload, struct log_message *message)
+/*
+ * Decodes a message. Local fields start at zero. Returns false if the message is malformed: a
+ * field's value is outside its type.
+ */
+static __always_inline bool log_message_decode(const unsigned char *payload,
+					       struct log_message *message)
 {
 	*message = (struct log_message){
 		.kind = (enum log_message_kind)stepwise_read(payload + LOG_WIRE_KIND, 1),
@@ -30,13 +34,13 @@ static __always_inline bool log_message_decode(const unsigned char *payload, str
 		.number = stepwise_read(payload + LOG_WIRE_NUMBER, 6),
 	};
 	stepwise_copy(message->value.bytes, payload + LOG_WIRE_VALUE, 32, 8);
-	return message->kind <= LOG_MESSAGE_KIND_FULL &&
-	       message->level <= LOG_MESSAGE_LEVEL_DISK &&
+	return message->kind <= LOG_MESSAGE_KIND_FULL && message->level <= LOG_MESSAGE_LEVEL_DISK &&
 	       payload[LOG_WIRE_DELETES] <= 1 &&
 	       !(message->client >> 14 | message->sequence >> 30 | message->log >> 4);
 }
 
-static __always_inline void log_message_encode(unsigned char *payload, const struct log_message *message)
+static __always_inline void log_message_encode(unsigned char *payload,
+					       const struct log_message *message)
 {
 	stepwise_write(payload + LOG_WIRE_KIND, 1, message->kind);
 	stepwise_write(payload + LOG_WIRE_LEVEL, 1, message->level);

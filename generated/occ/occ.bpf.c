@@ -167,7 +167,7 @@ struct {
 /* --- Environment ----------------------------------------------------------------------- */
 
 #ifdef STEPWISE_CONFORM
-/* Set by the conformance runner; `now` in ticks. */
+/* The conformance runner sets these; `now` is in ticks. */
 struct {
 	__u64 now;
 	__u64 random;
@@ -188,7 +188,7 @@ static __always_inline __u32 occ_now(void)
 
 /* --- Counting ------------------------------------------------------------------------------ */
 
-/* Counts what ended a hook, and in `skipped` whether a section was left out. */
+/* Counts the end of a hook, and in `skipped` whether a section was left out on the way. */
 static __always_inline void occ_count(__u32 end, __u32 skipped)
 {
 	const __u32 key = 0, counter = stepwise_index(stepwise_counter(end));
@@ -203,10 +203,11 @@ static __always_inline void occ_count(__u32 end, __u32 skipped)
 /* --- XDP -------------------------------------------------------------------------------- */
 
 /*
- * Of an answer to a client: writes the fields that the hook can have changed, and blanks what the hooks hand over. Says how
- * that changes a checksum over the payload.
+ * Writes an answer to a client: stores the fields that the hook can have changed, and clears the
+ * handover fields. Returns the change of a checksum over the payload.
  */
-static __always_inline __u64 occ_store_xdp(unsigned char *payload, const struct occ_message *message)
+static __always_inline __u64 occ_store_xdp(unsigned char *payload,
+					   const struct occ_message *message)
 {
 	__u64 change = 0;
 
@@ -222,8 +223,8 @@ static __always_inline __u64 occ_store_xdp(unsigned char *payload, const struct 
 }
 
 /*
- * Of an answer to a client: writes the fields that the hook can have changed, and blanks what the hooks hand over. Says how
- * that changes a checksum over the payload.
+ * Writes an answer to a client: stores the fields that the hook can have changed, and clears the
+ * handover fields. Returns the change of a checksum over the payload.
  */
 static __always_inline __u64 occ_store_tc(unsigned char *payload, const struct occ_message *message)
 {
@@ -238,8 +239,12 @@ static __always_inline __u64 occ_store_tc(unsigned char *payload, const struct o
 	return change;
 }
 
-/* Of a request to the daemon: writes what the hook has for it, whatever the client had there. Says likewise. */
-static __always_inline __u64 occ_store_handover(unsigned char *payload, const struct occ_message *message)
+/*
+ * Writes the fields of a request that the hook sets for the daemon, over whatever the client sent
+ * there. Returns the change of a checksum over the payload.
+ */
+static __always_inline __u64 occ_store_handover(unsigned char *payload,
+						const struct occ_message *message)
 {
 	__u64 change = 0;
 
@@ -260,8 +265,9 @@ static __always_inline __u64 occ_store_handover(unsigned char *payload, const st
 	return change;
 }
 
-/* `sends`: the verdict by which a packet goes out again. */
-static __always_inline int occ_xdp_reply(struct xdp_md *context, __u32 udp_offset, const struct occ_message *message, int sends)
+/* `sends` is the verdict that sends the packet back. */
+static __always_inline int occ_xdp_reply(struct xdp_md *context, __u32 udp_offset,
+					 const struct occ_message *message, int sends)
 {
 	void *packet = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	struct udphdr *udp = stepwise_udp(packet, end, udp_offset, OCC_WIRE_SIZE);
@@ -273,26 +279,34 @@ static __always_inline int occ_xdp_reply(struct xdp_md *context, __u32 udp_offse
 }
 
 /*
- * No daemon lives. The packet goes up the stack, which tells its client that the port is closed, but without its
- * message: somebody else may have bound the port, and what it says (a secret) is none of theirs.
+ * Handles a request for the daemon while no daemon runs. The packet goes up the stack, which
+ * reports to the client that the port is closed. Its message is cleared first, because another
+ * process may have bound the port, and the message has a secret.
  */
 static __always_inline int occ_xdp_refuse(struct xdp_md *context, __u32 udp_offset)
 {
-	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, OCC_WIRE_SIZE);
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data,
+					  (void *)(long)context->data_end, udp_offset,
+					  OCC_WIRE_SIZE);
 
 	if (!udp)
 		return XDP_ABORTED;
 	if (udp->len != bpf_htons(sizeof(*udp) + OCC_WIRE_SIZE))
-		return XDP_DROP; /* a tail is not blanked */
-	stepwise_correct_checksum(udp, stepwise_blank((unsigned char *)(udp + 1), 0, OCC_WIRE_SIZE));
+		return XDP_DROP; /* a tail cannot be cleared */
+	stepwise_correct_checksum(udp,
+				  stepwise_blank((unsigned char *)(udp + 1), 0, OCC_WIRE_SIZE));
 	return XDP_PASS;
 }
 
-/* To the daemon, with what the hook has for it, by a way on which nobody else can put a packet. */
-static __always_inline int occ_xdp_forward(struct xdp_md *context, __u32 udp_offset, const struct occ_message *message, int sends)
+/* Sends a request to the daemon, with the fields that the hook sets. Nobody else can put a packet
+ * on that way. */
+static __always_inline int occ_xdp_forward(struct xdp_md *context, __u32 udp_offset,
+					   const struct occ_message *message, int sends)
 {
 	const __u32 size_max = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + OCC_WIRE_SIZE;
-	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, OCC_WIRE_SIZE);
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data,
+					  (void *)(long)context->data_end, udp_offset,
+					  OCC_WIRE_SIZE);
 	__u32 size;
 	int action;
 
@@ -301,20 +315,22 @@ static __always_inline int occ_xdp_forward(struct xdp_md *context, __u32 udp_off
 	size = udp_offset + bpf_ntohs(udp->len);
 	stepwise_correct_checksum(udp, occ_store_handover((unsigned char *)(udp + 1), message));
 	if (sends == XDP_PASS)
-		return stepwise_to_daemon_ahead(context, size, size_max); /* what has a tail is not put off */
+		return stepwise_to_daemon_ahead(context, size, size_max); /* a packet with a tail is
+									     never put off */
 	action = stepwise_to_daemon(context, size, size_max + OCC_TAIL_MAX);
 	return action == STEPWISE_NO_DAEMON ? occ_xdp_refuse(context, udp_offset) : action;
 }
 
-/* Of a packet that no section sees. */
+/* Ends the hook for a packet that no section sees. */
 static __always_inline int occ_xdp_leave(__u32 end)
 {
 	occ_count(end, OCC_COUNTER_SKIPPED);
 	return stepwise_verdict(end) == STEPWISE_FORWARD ? XDP_PASS : XDP_DROP;
 }
 
-/* With the message as the sections left it. */
-static __always_inline int occ_xdp_end(struct xdp_md *context, __u32 udp_offset, const struct occ_message *message, __u32 end, int sends)
+/* Ends the hook with the message as the sections left it. */
+static __always_inline int occ_xdp_end(struct xdp_md *context, __u32 udp_offset,
+				       const struct occ_message *message, __u32 end, int sends)
 {
 	occ_count(end, OCC_COUNTER_SKIPPED);
 	switch (stepwise_verdict(end)) {
@@ -328,8 +344,8 @@ static __always_inline int occ_xdp_end(struct xdp_md *context, __u32 udp_offset,
 }
 
 /*
- * What is not ours leaves before there is a message: where its end and the sections' are one, clang clears the whole
- * message before each check of the frame.
+ * A foreign or malformed packet returns early. If it shared an exit with the sections, clang would
+ * clear the whole message before each check of the frame.
  */
 SEC("xdp")
 int occ_xdp(struct xdp_md *context)
@@ -339,7 +355,8 @@ int occ_xdp(struct xdp_md *context)
 	struct occ_message message;
 	__u32 udp_offset = 0;
 
-	switch (stepwise_parse_tailed(context, OCC_PORT, OCC_WIRE_SIZE, occ_message_tail_size, &udp_offset, &payload)) {
+	switch (stepwise_parse_tailed(context, OCC_PORT, OCC_WIRE_SIZE, occ_message_tail_size,
+				      &udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		return occ_xdp_leave(stepwise_end(STEPWISE_FORWARD, OCC_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
@@ -354,10 +371,11 @@ int occ_xdp(struct xdp_md *context)
 	if (!occ_message_tail_size(payload) && stepwise_put_off(context, message.slot))
 		return XDP_REDIRECT;
 	environment.now = occ_now();
-	return occ_xdp_end(context, udp_offset, &message, stepwise_hide(occ_run_xdp(NULL, &message, &environment)), XDP_TX);
+	return occ_xdp_end(context, udp_offset, &message,
+			   stepwise_hide(occ_run_xdp(NULL, &message, &environment)), XDP_TX);
 }
 
-/* Reads of the cells of `bucket` that packets which were put off are about. */
+/* Reads the cells of `bucket` that the packets in the queue will access. */
 static __always_inline void occ_read_ahead(void)
 {
 	const __u32 key = 0;
@@ -374,7 +392,7 @@ static __always_inline void occ_read_ahead(void)
 	noted->count = 0;
 }
 
-/* Of a packet that was put off: PASS sends it. */
+/* Runs the hook for a packet that was put off. XDP_PASS sends it. */
 SEC(STEPWISE_AHEAD_SECTION)
 int occ_ahead(struct xdp_md *context)
 {
@@ -388,26 +406,32 @@ int occ_ahead(struct xdp_md *context)
 	if (!payload || !occ_message_decode(payload, &message))
 		return occ_xdp_leave(stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED));
 	environment.now = occ_now();
-	return occ_xdp_end(context, udp_offset, &message, stepwise_hide(occ_run_xdp(NULL, &message, &environment)), XDP_PASS);
+	return occ_xdp_end(context, udp_offset, &message,
+			   stepwise_hide(occ_run_xdp(NULL, &message, &environment)), XDP_PASS);
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */
 
-static __always_inline int occ_tc_reply(struct __sk_buff *skb, __u32 udp_offset, const struct occ_message *message)
+static __always_inline int occ_tc_reply(struct __sk_buff *skb, __u32 udp_offset,
+					const struct occ_message *message)
 {
 	void *packet = (void *)(long)skb->data;
-	struct udphdr *udp = stepwise_udp(packet, (void *)(long)skb->data_end, udp_offset, OCC_WIRE_SIZE);
+	struct udphdr *udp =
+		stepwise_udp(packet, (void *)(long)skb->data_end, udp_offset, OCC_WIRE_SIZE);
 	__u64 change;
 
 	if (!udp)
 		return TC_ACT_SHOT;
 	change = occ_store_tc((unsigned char *)(udp + 1), message);
-	/* Knows whether the checksum is complete, or left to the device. It cannot fail: the packet is ours to write. */
-	bpf_l4_csum_replace(skb, udp_offset + offsetof(struct udphdr, check), 0, (__u16)~stepwise_fold(change), BPF_F_MARK_MANGLED_0);
+	/* The helper knows whether the device completes the checksum. It cannot fail, because the
+	 * packet is writable. */
+	bpf_l4_csum_replace(skb, udp_offset + offsetof(struct udphdr, check), 0,
+			    (__u16)~stepwise_fold(change), BPF_F_MARK_MANGLED_0);
 	return TC_ACT_OK;
 }
 
-static __always_inline __u32 occ_tc_run(struct __sk_buff *skb, __u32 *udp_offset, struct occ_message *message)
+static __always_inline __u32 occ_tc_run(struct __sk_buff *skb, __u32 *udp_offset,
+					struct occ_message *message)
 {
 	const __u32 headers_size = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr);
 	const __u32 size_max = headers_size + OCC_WIRE_SIZE;
@@ -415,13 +439,16 @@ static __always_inline __u32 occ_tc_run(struct __sk_buff *skb, __u32 *udp_offset
 	const unsigned char *payload = NULL;
 
 	/*
-	 * Before anything changes: what can fail, and what leaves the packet's head in pages or shared. Without memory
-	 * for it, what cannot be seen to be foreign may be an answer that nothing has completed.
+	 * Pull the headers first: it can fail, so it comes before any change, and it makes the
+	 * packet's head writable. Without memory for it, drop a packet that may be ours. It could
+	 * be an answer that no step has completed.
 	 */
-	if (skb->data_end - skb->data < size_max && bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
+	if (skb->data_end - skb->data < size_max &&
+	    bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
 	    skb->data_end - skb->data < headers_size)
 		return stepwise_end(STEPWISE_DROP, OCC_COUNTER_TC_MALFORMED);
-	switch (stepwise_parse_sent_tailed(skb, OCC_PORT, OCC_WIRE_SIZE, occ_message_tail_size, udp_offset, &payload)) {
+	switch (stepwise_parse_sent_tailed(skb, OCC_PORT, OCC_WIRE_SIZE, occ_message_tail_size,
+					   udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		if (stepwise_is_from_port(skb, OCC_PORT))
 			return stepwise_end(STEPWISE_DROP, OCC_COUNTER_TC_STRANGER);
@@ -447,15 +474,17 @@ int occ_tc(struct __sk_buff *skb)
 	__u32 udp_offset = 0, end;
 
 	if (skb->ingress_ifindex)
-		return TC_ACT_UNSPEC; /* forwarded, not this host's */
+		return TC_ACT_UNSPEC; /* forwarded, not sent by this host */
 	end = stepwise_hide(occ_tc_run(skb, &udp_offset, &message));
 	occ_count(end, OCC_COUNTER_TC_SKIPPED);
 	if (stepwise_counter(end) == OCC_COUNTER_TC_FOREIGN)
 		return TC_ACT_UNSPEC;
-	return stepwise_verdict(end) == STEPWISE_REPLY ? occ_tc_reply(skb, udp_offset, &message) : TC_ACT_SHOT;
+	return stepwise_verdict(end) == STEPWISE_REPLY ? occ_tc_reply(skb, udp_offset, &message) :
+							 TC_ACT_SHOT;
 }
 
-/* --- The sweep: a chunk of a table a run --------------------------------------------------------- */
+/* --- The sweep: each run visits a chunk of a table -----------------------------------------------
+ */
 
 struct occ_sweep {
 	struct occ_message message;
@@ -468,7 +497,8 @@ struct occ_sweep {
 	__u32 lost;
 };
 
-/* In a map and not on the stack, where the verifier would tell apart all that the cells can have put there. */
+/* It is in a map. On the stack, the verifier would distinguish all values that the cells can have
+ * put there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
@@ -476,7 +506,8 @@ struct {
 	__uint(max_entries, 1);
 } sweep_state SEC(".maps");
 
-static __always_inline int occ_sweep_run(struct xdp_md *context, long (*visit)(__u32 position, void *context))
+static __always_inline int occ_sweep_run(struct xdp_md *context,
+					 long (*visit)(__u32 position, void *context))
 {
 	struct stepwise_sweep *request = (void *)(long)context->data;
 	struct occ_message *record = (void *)(request + 1);
@@ -486,7 +517,8 @@ static __always_inline int occ_sweep_run(struct xdp_md *context, long (*visit)(_
 
 	if (!sweep || !all)
 		return XDP_ABORTED;
-	if ((void *)(record + 1) > (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
+	if ((void *)(record + 1) > (void *)(long)context->data_end ||
+	    request->count > STEPWISE_SWEEP_CHUNK_MAX)
 		return XDP_ABORTED;
 	*sweep = (struct occ_sweep){ .message = *record, .first = request->first };
 	sweep->environment.now = occ_now();
@@ -500,7 +532,7 @@ static __always_inline int occ_sweep_run(struct xdp_md *context, long (*visit)(_
 	return XDP_PASS;
 }
 
-/* Pass 1, one cell of `session`. Ends the chunk where a cell was contended. */
+/* Pass 1, one cell of `session`. Ends the chunk at a contended cell. */
 static long occ_sweep_1_visit(__u32 position, void *context)
 {
 	struct occ_sweep *sweep = *(struct occ_sweep **)context;
@@ -530,7 +562,7 @@ int occ_sweep_1(struct xdp_md *context)
 	return occ_sweep_run(context, occ_sweep_1_visit);
 }
 
-/* Pass 2, one cell of `transaction`. Ends the chunk where a cell was contended. */
+/* Pass 2, one cell of `transaction`. Ends the chunk at a contended cell. */
 static long occ_sweep_2_visit(__u32 position, void *context)
 {
 	struct occ_sweep *sweep = *(struct occ_sweep **)context;
@@ -578,7 +610,7 @@ int occ_sweep_2(struct xdp_md *context)
 	return occ_sweep_run(context, occ_sweep_2_visit);
 }
 
-/* Pass 3, one cell of `transaction`. Ends the chunk where a cell was contended. */
+/* Pass 3, one cell of `transaction`. Ends the chunk at a contended cell. */
 static long occ_sweep_3_visit(__u32 position, void *context)
 {
 	struct occ_sweep *sweep = *(struct occ_sweep **)context;
@@ -601,7 +633,8 @@ static long occ_sweep_3_visit(__u32 position, void *context)
 
 	environment->index = message->client;
 	session = occ_session_element(NULL, message->client);
-	outcome = session ? occ_retire_on_session(session, message, environment) : (__u32)STEPWISE_CONTINUE;
+	outcome = session ? occ_retire_on_session(session, message, environment) :
+			    (__u32)STEPWISE_CONTINUE;
 	if (outcome == STEPWISE_CONTENDED) {
 		sweep->skipped++;
 		outcome = STEPWISE_CONTINUE;
@@ -617,7 +650,7 @@ int occ_sweep_3(struct xdp_md *context)
 	return occ_sweep_run(context, occ_sweep_3_visit);
 }
 
-/* A row that is restored, one cell of `row`. Ends the chunk where a cell was contended. */
+/* A row that is restored, one cell of `row`. Ends the chunk at a contended cell. */
 static long occ_restore_visit(__u32 position, void *context)
 {
 	struct occ_sweep *sweep = *(struct occ_sweep **)context;

@@ -59,8 +59,8 @@
 #define OCC_SLOT_SIZE 40
 #define OCC_VALUE_MAX 1024
 #define OCC_SPOTS 16
-#define OCC_VERSION_MODULUS 4294967296
-#define OCC_EPOCH_MODULUS 4294967296
+#define OCC_VERSION_MODULUS 4294967296ULL
+#define OCC_EPOCH_MODULUS 4294967296ULL
 #define OCC_GENERATION_MODULUS 1073741824
 #define OCC_FILTER_BITS 64
 #define OCC_INTENTS 4
@@ -72,7 +72,7 @@
 
 /* --- Types ------------------------------------------------------------------- */
 
-/* Enums are packed: one takes the smallest integer that holds its members, and not four bytes. */
+/* Enums are packed: each has the smallest integer type that holds its members. */
 
 enum occ_session_state {
 	OCC_SESSION_STATE_VACANT,
@@ -184,8 +184,8 @@ struct occ_entry_array_4 {
 	struct occ_entry items[4];
 };
 
-/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the
- * guard and what comes first after it share one. */
+/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line
+ * does, so the guard and what comes first after it share one. */
 struct occ_bucket_cell {
 	__u8 before_guard[8];
 	struct bpf_res_spin_lock res_spin_lock;
@@ -211,8 +211,8 @@ struct occ_page_spilled_element_array_16 {
 	struct occ_page_spilled_element items[16];
 };
 
-/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the
- * guard and what comes first after it share one. */
+/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line
+ * does, so the guard and what comes first after it share one. */
 struct occ_page_cell {
 	__u8 before_guard[8];
 	struct bpf_spin_lock spin_lock;
@@ -278,7 +278,7 @@ struct occ_u14_set_16 {
 	__u8 count;
 };
 
-/* Of a packet, so at any address. */
+/* Points into a packet, so it may be unaligned. */
 typedef struct occ_bytes_1024 occ_message_tail __attribute__((aligned(1)));
 
 struct occ_message {
@@ -323,7 +323,7 @@ struct occ_message {
 	enum occ_row_fate fate;
 	__u16 intent;
 #ifndef __bpf__
-	occ_message_tail *tail; /* in the payload, behind the fixed part */
+	occ_message_tail *tail; /* in the payload, after the fixed part */
 #endif
 };
 
@@ -355,9 +355,7 @@ static __always_inline struct occ_credential_cell occ_credential_cell_unpack(__u
 /* A word: bits from the lowest, state 3, sequence 30, outcome 6, deadline 25. */
 static __always_inline __u64 occ_session_cell_pack(const struct occ_session_cell *cell)
 {
-	return (__u64)cell->state |
-	       (__u64)cell->sequence << 3 |
-	       (__u64)cell->outcome << 33 |
+	return (__u64)cell->state | (__u64)cell->sequence << 3 | (__u64)cell->outcome << 33 |
 	       (__u64)cell->deadline << 39;
 }
 
@@ -374,8 +372,7 @@ static __always_inline struct occ_session_cell occ_session_cell_unpack(__u64 wor
 /* A word: bits from the lowest, generation 30, taken 16. */
 static __always_inline __u64 occ_shelf_cell_pack(const struct occ_shelf_cell *cell)
 {
-	return (__u64)cell->generation |
-	       (__u64)cell->taken << 30;
+	return (__u64)cell->generation | (__u64)cell->taken << 30;
 }
 
 static __always_inline struct occ_shelf_cell occ_shelf_cell_unpack(__u64 word)
@@ -389,8 +386,7 @@ static __always_inline struct occ_shelf_cell occ_shelf_cell_unpack(__u64 word)
 /* A word: bits from the lowest, sequence 30, version 32. */
 static __always_inline __u64 occ_answer_cell_pack(const struct occ_answer_cell *cell)
 {
-	return (__u64)cell->sequence |
-	       (__u64)cell->version << 30;
+	return (__u64)cell->sequence | (__u64)cell->version << 30;
 }
 
 static __always_inline struct occ_answer_cell occ_answer_cell_unpack(__u64 word)
@@ -404,8 +400,7 @@ static __always_inline struct occ_answer_cell occ_answer_cell_unpack(__u64 word)
 /* A word: bits from the lowest, verdict 2, ways.items 16. */
 static __always_inline __u64 occ_transaction_cell_pack(const struct occ_transaction_cell *cell)
 {
-	return (__u64)cell->verdict |
-	       (__u64)cell->ways.items << 2;
+	return (__u64)cell->verdict | (__u64)cell->ways.items << 2;
 }
 
 static __always_inline struct occ_transaction_cell occ_transaction_cell_unpack(__u64 word)
@@ -424,225 +419,225 @@ _Static_assert(offsetof(struct occ_page_cell, spin_lock) == 8, "place of a cell'
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum occ_leaf {
-	OCC_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:87 */
-	OCC_LEAF_BEGIN_ASKED = 1, /* Forward, SessionSteps.tla:96 */
-	OCC_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:97 */
-	OCC_LEAF_BEGIN_3 = 3, /* Forward, SessionSteps.tla:100 */
-	OCC_LEAF_BEGIN_4 = 4, /* Reply, SessionSteps.tla:101 */
-	OCC_LEAF_BEGIN_NOT_A_REQUEST = 5, /* Drop, SessionSteps.tla:103 */
-	OCC_LEAF_BEGIN_CLOSED_ALREADY = 6, /* Reply, SessionSteps.tla:106 */
-	OCC_LEAF_BEGIN_NO_SESSION = 7, /* Drop, SessionSteps.tla:107 */
-	OCC_LEAF_BEGIN_IN_PROGRESS = 8, /* Drop, SessionSteps.tla:111 */
-	OCC_LEAF_BEGIN_ANSWER_AGAIN = 9, /* Reply, SessionSteps.tla:117 */
-	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE = 10, /* Drop, SessionSteps.tla:119 */
-	OCC_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:123 */
-	OCC_LEAF_BEGIN_16 = 12, /* Reply, SessionSteps.tla:129 */
-	OCC_LEAF_RECALL_MOVED_ON = 13, /* Drop, KvSteps.tla:433 */
-	OCC_LEAF_RECALL_3 = 14, /* Reply, KvSteps.tla:434 */
-	OCC_LEAF_END_1 = 15, /* Reply, SessionSteps.tla:144 */
-	OCC_LEAF_END_2 = 16, /* Reply, SessionSteps.tla:146 */
-	OCC_LEAF_END_3 = 17, /* Forward, SessionSteps.tla:148 */
-	OCC_LEAF_END_4 = 18, /* Forward, SessionSteps.tla:150 */
-	OCC_LEAF_CONFIRM_1 = 19, /* Reply, SessionSteps.tla:184 */
-	OCC_LEAF_CONFIRM_CONFIRMED_LATE = 20, /* Drop, SessionSteps.tla:187 */
-	OCC_LEAF_RESUME_RESUMED_LATE = 21, /* Drop, SessionSteps.tla:199 */
-	OCC_LEAF_AUTHENTICATE_1 = 22, /* Continue, SessionSteps.tla:85 */
-	OCC_LEAF_AUTHENTICATE_2 = 23, /* Continue, SessionSteps.tla:86 */
-	OCC_LEAF_BEGIN_8 = 24, /* Continue, SessionSteps.tla:109 */
-	OCC_LEAF_BEGIN_RECALLED = 25, /* Continue, SessionSteps.tla:116 */
-	OCC_LEAF_BEGIN_17 = 26, /* Continue, SessionSteps.tla:134 */
-	OCC_LEAF_RECALL_1 = 27, /* Continue, KvSteps.tla:432 */
-	OCC_LEAF_ENTER_PLACE_TAKEN = 28, /* Continue, OccSteps.tla:57 */
-	OCC_LEAF_ENTER_UNSETTLED = 29, /* Continue, OccSteps.tla:58 */
-	OCC_LEAF_ENTER_LOCK_TOO_LONG = 30, /* Continue, OccSteps.tla:59 */
-	OCC_LEAF_ENTER_4 = 31, /* Continue, OccSteps.tla:60 */
-	OCC_LEAF_ENTER_5 = 32, /* Continue, OccSteps.tla:63 */
-	OCC_LEAF_ENTER_NOT_TO_COMMIT = 33, /* Continue, OccSteps.tla:64 */
-	OCC_LEAF_ENTER_NOT_TO_ABORT = 34, /* Continue, OccSteps.tla:66 */
-	OCC_LEAF_ENTER_8 = 35, /* Continue, OccSteps.tla:67 */
-	OCC_LEAF_ENTER_NOTHING_TO_ABORT = 36, /* Continue, OccSteps.tla:68 */
-	OCC_LEAF_NOTE_1 = 37, /* Continue, OccSteps.tla:74 */
-	OCC_LEAF_NOTE_2 = 38, /* Continue, OccSteps.tla:76 */
-	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED = 39, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE = 40, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_ON_OCC_REQUEST_4 = 41, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_ON_OCC_REQUEST_5 = 42, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_ON_OCC_REQUEST_6 = 43, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_ON_OCC_REQUEST_7 = 44, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY = 45, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION = 46, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED = 47, /* Continue, OccSteps.tla:127 */
-	OCC_LEAF_ON_OCC_REQUEST_11 = 48, /* Continue, OccSteps.tla:129 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE = 49, /* Continue, OccSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK = 50, /* Continue, OccSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_14 = 51, /* Continue, OccSteps.tla:145 */
-	OCC_LEAF_ON_OCC_REQUEST_15 = 52, /* Continue, OccSteps.tla:147 */
-	OCC_LEAF_ON_OCC_REQUEST_16 = 53, /* Continue, OccSteps.tla:182 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED = 54, /* Continue, OccSteps.tla:184 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE = 55, /* Continue, OccSteps.tla:186 */
-	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG = 56, /* Continue, KvSteps.tla:182 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ = 57, /* Continue, KvSteps.tla:164 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITTEN = 58, /* Continue, KvSteps.tla:168 */
-	OCC_LEAF_ON_OCC_REQUEST_22 = 59, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_REQUEST_23 = 60, /* Continue, KvSteps.tla:135 */
-	OCC_LEAF_ON_OCC_REQUEST_24 = 61, /* Continue, KvSteps.tla:138 */
-	OCC_LEAF_ON_OCC_REQUEST_25 = 62, /* Continue, KvSteps.tla:139 */
-	OCC_LEAF_ON_OCC_REQUEST_26 = 63, /* Continue, KvSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_27 = 64, /* Continue, KvSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_28 = 65, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_REQUEST_29 = 66, /* Continue, KvSteps.tla:188 */
-	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED = 67, /* Continue, KvSteps.tla:190 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED = 68, /* Continue, KvSteps.tla:192 */
-	OCC_LEAF_ON_OCC_REQUEST_32 = 69, /* Continue, KvSteps.tla:194 */
-	OCC_LEAF_ON_OCC_REQUEST_FULL = 70, /* Continue, KvSteps.tla:197 */
-	OCC_LEAF_LEAVE_1 = 71, /* Continue, OccSteps.tla:85 */
-	OCC_LEAF_LEAVE_2 = 72, /* Continue, OccSteps.tla:86 */
-	OCC_LEAF_LEAVE_3 = 73, /* Continue, OccSteps.tla:87 */
-	OCC_LEAF_REMEMBER_1 = 74, /* Continue, KvSteps.tla:438 */
-	OCC_LEAF_REMEMBER_2 = 75, /* Continue, KvSteps.tla:439 */
-	OCC_LEAF_CONFIRM_2 = 76, /* Continue, SessionSteps.tla:185 */
-	OCC_LEAF_CONFIRM_3 = 77, /* Continue, SessionSteps.tla:186 */
-	OCC_LEAF_RESUME_1 = 78, /* Continue, SessionSteps.tla:191 */
-	OCC_LEAF_RESUME_2 = 79, /* Continue, SessionSteps.tla:196 */
-	OCC_LEAF_RESUME_3 = 80, /* Continue, SessionSteps.tla:198 */
-	OCC_LEAF_ISSUE_1 = 81, /* Continue, SessionSteps.tla:203 */
-	OCC_LEAF_ISSUE_2 = 82, /* Continue, SessionSteps.tla:204 */
-	OCC_LEAF_CLAIM_1 = 83, /* Continue, KvSteps.tla:329 */
-	OCC_LEAF_CLAIM_OVERWRITTEN = 84, /* Continue, KvSteps.tla:330 */
-	OCC_LEAF_CLAIM_3 = 85, /* Continue, KvSteps.tla:331 */
-	OCC_LEAF_LIFT_1 = 86, /* Continue, KvSteps.tla:287 */
-	OCC_LEAF_LIFT_2 = 87, /* Continue, KvSteps.tla:294 */
-	OCC_LEAF_LIFT_REPLACED = 88, /* Continue, KvSteps.tla:295 */
-	OCC_LEAF_LIFT_4 = 89, /* Continue, KvSteps.tla:297 */
-	OCC_LEAF_STOW_PAGE_FULL = 90, /* Continue, KvSteps.tla:318 */
-	OCC_LEAF_STOW_ENTRY_TAKEN = 91, /* Continue, KvSteps.tla:319 */
-	OCC_LEAF_STOW_3 = 92, /* Continue, KvSteps.tla:320 */
-	OCC_LEAF_STOW_OLD_ONE_GONE = 93, /* Continue, KvSteps.tla:321 */
-	OCC_LEAF_STOW_5 = 94, /* Continue, KvSteps.tla:322 */
-	OCC_LEAF_STOW_6 = 95, /* Continue, KvSteps.tla:323 */
-	OCC_LEAF_STOW_OLD_ONE_MOVED = 96, /* Continue, KvSteps.tla:324 */
-	OCC_LEAF_STOW_8 = 97, /* Continue, KvSteps.tla:325 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 98, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 99, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 100, /* Continue, OccSteps.tla:127 */
-	OCC_LEAF_ON_OCC_COMPLETION_4 = 101, /* Continue, OccSteps.tla:129 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE = 102, /* Continue, OccSteps.tla:206 */
-	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER = 103, /* Continue, OccSteps.tla:208 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND = 104, /* Continue, OccSteps.tla:210 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK = 105, /* Continue, OccSteps.tla:212 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY = 106, /* Continue, OccSteps.tla:214 */
-	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE = 107, /* Continue, OccSteps.tla:216 */
-	OCC_LEAF_ON_OCC_COMPLETION_11 = 108, /* Continue, OccSteps.tla:218 */
-	OCC_LEAF_ON_OCC_COMPLETION_12 = 109, /* Continue, OccSteps.tla:218 */
-	OCC_LEAF_ON_OCC_COMPLETION_13 = 110, /* Continue, OccSteps.tla:220 */
-	OCC_LEAF_ON_OCC_COMPLETION_14 = 111, /* Continue, OccSteps.tla:220 */
-	OCC_LEAF_ON_OCC_COMPLETION_15 = 112, /* Continue, OccSteps.tla:231 */
-	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 113, /* Continue, OccSteps.tla:233 */
-	OCC_LEAF_ON_OCC_COMPLETION_17 = 114, /* Continue, OccSteps.tla:236 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 115, /* Continue, OccSteps.tla:237 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 116, /* Continue, KvSteps.tla:349 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 117, /* Continue, KvSteps.tla:349 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 118, /* Continue, KvSteps.tla:374 */
-	OCC_LEAF_ON_OCC_COMPLETION_23 = 119, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_COMPLETION_24 = 120, /* Continue, KvSteps.tla:135 */
-	OCC_LEAF_ON_OCC_COMPLETION_25 = 121, /* Continue, KvSteps.tla:138 */
-	OCC_LEAF_ON_OCC_COMPLETION_26 = 122, /* Continue, KvSteps.tla:139 */
-	OCC_LEAF_ON_OCC_COMPLETION_27 = 123, /* Continue, KvSteps.tla:141 */
-	OCC_LEAF_ON_OCC_COMPLETION_28 = 124, /* Continue, KvSteps.tla:143 */
-	OCC_LEAF_ON_OCC_COMPLETION_29 = 125, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_COMPLETION_LATE = 126, /* Continue, KvSteps.tla:378 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 127, /* Continue, KvSteps.tla:380 */
-	OCC_LEAF_ON_OCC_COMPLETION_32 = 128, /* Continue, KvSteps.tla:382 */
-	OCC_LEAF_ON_OCC_COMPLETION_33 = 129, /* Continue, KvSteps.tla:384 */
-	OCC_LEAF_ON_OCC_COMPLETION_34 = 130, /* Continue, KvSteps.tla:386 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 131, /* Continue, KvSteps.tla:389 */
-	OCC_LEAF_ON_OCC_COMPLETION_37 = 132, /* Continue, KvSteps.tla:393 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 133, /* Continue, KvSteps.tla:396 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 134, /* Continue, KvSteps.tla:349 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 135, /* Continue, KvSteps.tla:349 */
-	OCC_LEAF_ON_OCC_COMPLETION_41 = 136, /* Continue, KvSteps.tla:400 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 137, /* Continue, KvSteps.tla:402 */
-	OCC_LEAF_ON_OCC_COMPLETION_43 = 138, /* Continue, KvSteps.tla:404 */
-	OCC_LEAF_ON_OCC_COMPLETION_44 = 139, /* Continue, KvSteps.tla:406 */
-	OCC_LEAF_SETTLE_1 = 140, /* Continue, KvSteps.tla:416 */
-	OCC_LEAF_SETTLE_2 = 141, /* Continue, KvSteps.tla:417 */
-	OCC_LEAF_SETTLE_3 = 142, /* Continue, KvSteps.tla:418 */
-	OCC_LEAF_SETTLE_4 = 143, /* Continue, KvSteps.tla:419 */
-	OCC_LEAF_SHELVE_1 = 144, /* Continue, KvSteps.tla:423 */
-	OCC_LEAF_SHELVE_2 = 145, /* Continue, KvSteps.tla:424 */
-	OCC_LEAF_SHELVE_3 = 146, /* Continue, KvSteps.tla:425 */
-	OCC_LEAF_FIND_1 = 147, /* Reply, KvSteps.tla:225 */
-	OCC_LEAF_FIND_2 = 148, /* Reply, KvSteps.tla:225 */
-	OCC_LEAF_FIND_3 = 149, /* Reply, KvSteps.tla:225 */
-	OCC_LEAF_FIND_4 = 150, /* Reply, KvSteps.tla:225 */
-	OCC_LEAF_FIND_NOT_FORWARDED = 151, /* Drop, KvSteps.tla:226 */
-	OCC_LEAF_FIND_NOT_SEEN = 152, /* Drop, KvSteps.tla:227 */
-	OCC_LEAF_FIND_7 = 153, /* Continue, KvSteps.tla:229 */
-	OCC_LEAF_FIND_ON_ITS_WAY = 154, /* Drop, KvSteps.tla:231 */
-	OCC_LEAF_FIND_9 = 155, /* Continue, KvSteps.tla:211 */
-	OCC_LEAF_FIND_10 = 156, /* Reply, KvSteps.tla:211 */
-	OCC_LEAF_FIND_11 = 157, /* Continue, KvSteps.tla:211 */
-	OCC_LEAF_FIND_12 = 158, /* Reply, KvSteps.tla:211 */
-	OCC_LEAF_FIND_PINNED_ELSEWHERE = 159, /* Reply, KvSteps.tla:242 */
-	OCC_LEAF_FIND_14 = 160, /* Reply, KvSteps.tla:244 */
-	OCC_LEAF_FIND_15 = 161, /* Continue, KvSteps.tla:211 */
-	OCC_LEAF_FIND_16 = 162, /* Reply, KvSteps.tla:211 */
-	OCC_LEAF_RESERVE_1 = 163, /* Continue, KvSteps.tla:259 */
-	OCC_LEAF_RESERVE_SHELF_FULL = 164, /* Continue, KvSteps.tla:260 */
-	OCC_LEAF_RESERVE_3 = 165, /* Continue, KvSteps.tla:261 */
-	OCC_LEAF_KEEP_1 = 166, /* Reply, KvSteps.tla:265 */
-	OCC_LEAF_KEEP_2 = 167, /* Reply, KvSteps.tla:268 */
-	OCC_LEAF_KEEP_ELSEWHERE = 168, /* Reply, KvSteps.tla:269 */
-	OCC_LEAF_KEEP_4 = 169, /* Reply, KvSteps.tla:270 */
-	OCC_LEAF_EXPIRE_1 = 170, /* Drop, SessionSteps.tla:212 */
-	OCC_LEAF_EXPIRE_2 = 171, /* Continue, SessionSteps.tla:214 */
-	OCC_LEAF_EXPIRE_3 = 172, /* Continue, SessionSteps.tla:216 */
-	OCC_LEAF_EXPIRE_4 = 173, /* Drop, SessionSteps.tla:217 */
-	OCC_LEAF_UNSETTLED_1 = 174, /* Continue, OccSteps.tla:252 */
-	OCC_LEAF_UNSETTLED_2 = 175, /* Drop, OccSteps.tla:253 */
-	OCC_LEAF_SETTLED_NOTHING_PINNED = 176, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_STILL_GONE = 177, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_SETTLED_4 = 178, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_SETTLED_5 = 179, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_SETTLED_6 = 180, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_SETTLED_7 = 181, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_IS_SETTLED_1 = 182, /* Continue, OccSteps.tla:258 */
-	OCC_LEAF_IS_SETTLED_2 = 183, /* Drop, OccSteps.tla:259 */
-	OCC_LEAF_RETIRE_1 = 184, /* Continue, SessionSteps.tla:221 */
-	OCC_LEAF_RETIRE_2 = 185, /* Drop, SessionSteps.tla:222 */
-	OCC_LEAF_TAKE_1 = 186, /* Drop, KvSteps.tla:448 */
-	OCC_LEAF_TAKE_2 = 187, /* Continue, KvSteps.tla:449 */
-	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 188, /* Continue, OccSteps.tla:267 */
-	OCC_LEAF_OCC_REFILL_2 = 189, /* Continue, KvSteps.tla:467 */
-	OCC_LEAF_OCC_REFILL_3 = 190, /* Continue, KvSteps.tla:468 */
-	OCC_LEAF_OCC_REFILL_4 = 191, /* Continue, KvSteps.tla:469 */
-	OCC_LEAF_OCC_REFILL_5 = 192, /* Continue, KvSteps.tla:471 */
-	OCC_LEAF_OCC_REFILL_6 = 193, /* Continue, KvSteps.tla:473 */
-	OCC_LEAF_OCC_REFILL_7 = 194, /* Continue, KvSteps.tla:476 */
-	OCC_LEAF_OCC_REFILL_8 = 195, /* Continue, KvSteps.tla:476 */
-	OCC_LEAF_OCC_REFILL_9 = 196, /* Continue, KvSteps.tla:477 */
-	OCC_LEAF_OCC_REFILL_10 = 197, /* Continue, KvSteps.tla:478 */
-	OCC_LEAF_OCC_REFILL_11 = 198, /* Continue, KvSteps.tla:479 */
-	OCC_LEAF_OVERFLOW_1 = 199, /* Continue, KvSteps.tla:496 */
-	OCC_LEAF_OVERFLOW_2 = 200, /* Continue, KvSteps.tla:497 */
-	OCC_LEAF_OVERFLOW_3 = 201, /* Continue, KvSteps.tla:498 */
-	OCC_LEAF_OVERFLOW_4 = 202, /* Continue, KvSteps.tla:499 */
-	OCC_LEAF_OVERFLOW_5 = 203, /* Continue, KvSteps.tla:500 */
-	OCC_LEAF_OVERFLOW_6 = 204, /* Continue, KvSteps.tla:501 */
-	OCC_LEAF_OVERFLOW_7 = 205, /* Continue, KvSteps.tla:502 */
-	OCC_LEAF_OVERFLOW_8 = 206, /* Continue, KvSteps.tla:503 */
-	OCC_LEAF_REPORT_1 = 207, /* Continue, KvSteps.tla:505 */
+	OCC_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:87 */
+	OCC_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:96 */
+	OCC_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:97 */
+	OCC_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:100 */
+	OCC_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:101 */
+	OCC_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:103 */
+	OCC_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:106 */
+	OCC_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:107 */
+	OCC_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:111 */
+	OCC_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:117 */
+	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:119 */
+	OCC_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:123 */
+	OCC_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:129 */
+	OCC_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:433 */
+	OCC_LEAF_RECALL_3, /* Reply, KvSteps.tla:434 */
+	OCC_LEAF_END_1, /* Reply, SessionSteps.tla:144 */
+	OCC_LEAF_END_2, /* Reply, SessionSteps.tla:146 */
+	OCC_LEAF_END_3, /* Forward, SessionSteps.tla:148 */
+	OCC_LEAF_END_4, /* Forward, SessionSteps.tla:150 */
+	OCC_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:184 */
+	OCC_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:187 */
+	OCC_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:199 */
+	OCC_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:85 */
+	OCC_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:86 */
+	OCC_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:109 */
+	OCC_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:116 */
+	OCC_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:134 */
+	OCC_LEAF_RECALL_1, /* Continue, KvSteps.tla:432 */
+	OCC_LEAF_ENTER_PLACE_TAKEN, /* Continue, OccSteps.tla:57 */
+	OCC_LEAF_ENTER_UNSETTLED, /* Continue, OccSteps.tla:58 */
+	OCC_LEAF_ENTER_LOCK_TOO_LONG, /* Continue, OccSteps.tla:59 */
+	OCC_LEAF_ENTER_4, /* Continue, OccSteps.tla:60 */
+	OCC_LEAF_ENTER_5, /* Continue, OccSteps.tla:63 */
+	OCC_LEAF_ENTER_NOT_TO_COMMIT, /* Continue, OccSteps.tla:64 */
+	OCC_LEAF_ENTER_NOT_TO_ABORT, /* Continue, OccSteps.tla:66 */
+	OCC_LEAF_ENTER_8, /* Continue, OccSteps.tla:67 */
+	OCC_LEAF_ENTER_NOTHING_TO_ABORT, /* Continue, OccSteps.tla:68 */
+	OCC_LEAF_NOTE_1, /* Continue, OccSteps.tla:74 */
+	OCC_LEAF_NOTE_2, /* Continue, OccSteps.tla:76 */
+	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_ON_OCC_REQUEST_4, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_ON_OCC_REQUEST_5, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_ON_OCC_REQUEST_6, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_ON_OCC_REQUEST_7, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED, /* Continue, OccSteps.tla:127 */
+	OCC_LEAF_ON_OCC_REQUEST_11, /* Continue, OccSteps.tla:129 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE, /* Continue, OccSteps.tla:141 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK, /* Continue, OccSteps.tla:143 */
+	OCC_LEAF_ON_OCC_REQUEST_14, /* Continue, OccSteps.tla:145 */
+	OCC_LEAF_ON_OCC_REQUEST_15, /* Continue, OccSteps.tla:147 */
+	OCC_LEAF_ON_OCC_REQUEST_16, /* Continue, OccSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED, /* Continue, OccSteps.tla:184 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE, /* Continue, OccSteps.tla:186 */
+	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG, /* Continue, KvSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ, /* Continue, KvSteps.tla:164 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITTEN, /* Continue, KvSteps.tla:168 */
+	OCC_LEAF_ON_OCC_REQUEST_22, /* Continue, KvSteps.tla:131 */
+	OCC_LEAF_ON_OCC_REQUEST_23, /* Continue, KvSteps.tla:135 */
+	OCC_LEAF_ON_OCC_REQUEST_24, /* Continue, KvSteps.tla:138 */
+	OCC_LEAF_ON_OCC_REQUEST_25, /* Continue, KvSteps.tla:139 */
+	OCC_LEAF_ON_OCC_REQUEST_26, /* Continue, KvSteps.tla:141 */
+	OCC_LEAF_ON_OCC_REQUEST_27, /* Continue, KvSteps.tla:143 */
+	OCC_LEAF_ON_OCC_REQUEST_28, /* Continue, KvSteps.tla:145 */
+	OCC_LEAF_ON_OCC_REQUEST_29, /* Continue, KvSteps.tla:188 */
+	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED, /* Continue, KvSteps.tla:190 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED, /* Continue, KvSteps.tla:192 */
+	OCC_LEAF_ON_OCC_REQUEST_32, /* Continue, KvSteps.tla:194 */
+	OCC_LEAF_ON_OCC_REQUEST_FULL, /* Continue, KvSteps.tla:197 */
+	OCC_LEAF_LEAVE_1, /* Continue, OccSteps.tla:85 */
+	OCC_LEAF_LEAVE_2, /* Continue, OccSteps.tla:86 */
+	OCC_LEAF_LEAVE_3, /* Continue, OccSteps.tla:87 */
+	OCC_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:438 */
+	OCC_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:439 */
+	OCC_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:185 */
+	OCC_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:186 */
+	OCC_LEAF_RESUME_1, /* Continue, SessionSteps.tla:191 */
+	OCC_LEAF_RESUME_2, /* Continue, SessionSteps.tla:196 */
+	OCC_LEAF_RESUME_3, /* Continue, SessionSteps.tla:198 */
+	OCC_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:203 */
+	OCC_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:204 */
+	OCC_LEAF_CLAIM_1, /* Continue, KvSteps.tla:329 */
+	OCC_LEAF_CLAIM_OVERWRITTEN, /* Continue, KvSteps.tla:330 */
+	OCC_LEAF_CLAIM_3, /* Continue, KvSteps.tla:331 */
+	OCC_LEAF_LIFT_1, /* Continue, KvSteps.tla:287 */
+	OCC_LEAF_LIFT_2, /* Continue, KvSteps.tla:294 */
+	OCC_LEAF_LIFT_REPLACED, /* Continue, KvSteps.tla:295 */
+	OCC_LEAF_LIFT_4, /* Continue, KvSteps.tla:297 */
+	OCC_LEAF_STOW_PAGE_FULL, /* Continue, KvSteps.tla:318 */
+	OCC_LEAF_STOW_ENTRY_TAKEN, /* Continue, KvSteps.tla:319 */
+	OCC_LEAF_STOW_3, /* Continue, KvSteps.tla:320 */
+	OCC_LEAF_STOW_OLD_ONE_GONE, /* Continue, KvSteps.tla:321 */
+	OCC_LEAF_STOW_5, /* Continue, KvSteps.tla:322 */
+	OCC_LEAF_STOW_6, /* Continue, KvSteps.tla:323 */
+	OCC_LEAF_STOW_OLD_ONE_MOVED, /* Continue, KvSteps.tla:324 */
+	OCC_LEAF_STOW_8, /* Continue, KvSteps.tla:325 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED, /* Continue, OccSteps.tla:127 */
+	OCC_LEAF_ON_OCC_COMPLETION_4, /* Continue, OccSteps.tla:129 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE, /* Continue, OccSteps.tla:206 */
+	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER, /* Continue, OccSteps.tla:208 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND, /* Continue, OccSteps.tla:210 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK, /* Continue, OccSteps.tla:212 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY, /* Continue, OccSteps.tla:214 */
+	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE, /* Continue, OccSteps.tla:216 */
+	OCC_LEAF_ON_OCC_COMPLETION_11, /* Continue, OccSteps.tla:218 */
+	OCC_LEAF_ON_OCC_COMPLETION_12, /* Continue, OccSteps.tla:218 */
+	OCC_LEAF_ON_OCC_COMPLETION_13, /* Continue, OccSteps.tla:220 */
+	OCC_LEAF_ON_OCC_COMPLETION_14, /* Continue, OccSteps.tla:220 */
+	OCC_LEAF_ON_OCC_COMPLETION_15, /* Continue, OccSteps.tla:231 */
+	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED, /* Continue, OccSteps.tla:233 */
+	OCC_LEAF_ON_OCC_COMPLETION_17, /* Continue, OccSteps.tla:236 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE, /* Continue, OccSteps.tla:237 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT, /* Continue, KvSteps.tla:349 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED, /* Continue, KvSteps.tla:349 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL, /* Continue, KvSteps.tla:374 */
+	OCC_LEAF_ON_OCC_COMPLETION_23, /* Continue, KvSteps.tla:131 */
+	OCC_LEAF_ON_OCC_COMPLETION_24, /* Continue, KvSteps.tla:135 */
+	OCC_LEAF_ON_OCC_COMPLETION_25, /* Continue, KvSteps.tla:138 */
+	OCC_LEAF_ON_OCC_COMPLETION_26, /* Continue, KvSteps.tla:139 */
+	OCC_LEAF_ON_OCC_COMPLETION_27, /* Continue, KvSteps.tla:141 */
+	OCC_LEAF_ON_OCC_COMPLETION_28, /* Continue, KvSteps.tla:143 */
+	OCC_LEAF_ON_OCC_COMPLETION_29, /* Continue, KvSteps.tla:145 */
+	OCC_LEAF_ON_OCC_COMPLETION_LATE, /* Continue, KvSteps.tla:378 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER, /* Continue, KvSteps.tla:380 */
+	OCC_LEAF_ON_OCC_COMPLETION_32, /* Continue, KvSteps.tla:382 */
+	OCC_LEAF_ON_OCC_COMPLETION_33, /* Continue, KvSteps.tla:384 */
+	OCC_LEAF_ON_OCC_COMPLETION_34, /* Continue, KvSteps.tla:386 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED, /* Continue, KvSteps.tla:389 */
+	OCC_LEAF_ON_OCC_COMPLETION_37, /* Continue, KvSteps.tla:393 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED, /* Continue, KvSteps.tla:396 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2, /* Continue, KvSteps.tla:349 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2, /* Continue, KvSteps.tla:349 */
+	OCC_LEAF_ON_OCC_COMPLETION_41, /* Continue, KvSteps.tla:400 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY, /* Continue, KvSteps.tla:402 */
+	OCC_LEAF_ON_OCC_COMPLETION_43, /* Continue, KvSteps.tla:404 */
+	OCC_LEAF_ON_OCC_COMPLETION_44, /* Continue, KvSteps.tla:406 */
+	OCC_LEAF_SETTLE_1, /* Continue, KvSteps.tla:416 */
+	OCC_LEAF_SETTLE_2, /* Continue, KvSteps.tla:417 */
+	OCC_LEAF_SETTLE_3, /* Continue, KvSteps.tla:418 */
+	OCC_LEAF_SETTLE_4, /* Continue, KvSteps.tla:419 */
+	OCC_LEAF_SHELVE_1, /* Continue, KvSteps.tla:423 */
+	OCC_LEAF_SHELVE_2, /* Continue, KvSteps.tla:424 */
+	OCC_LEAF_SHELVE_3, /* Continue, KvSteps.tla:425 */
+	OCC_LEAF_FIND_1, /* Reply, KvSteps.tla:225 */
+	OCC_LEAF_FIND_2, /* Reply, KvSteps.tla:225 */
+	OCC_LEAF_FIND_3, /* Reply, KvSteps.tla:225 */
+	OCC_LEAF_FIND_4, /* Reply, KvSteps.tla:225 */
+	OCC_LEAF_FIND_NOT_FORWARDED, /* Drop, KvSteps.tla:226 */
+	OCC_LEAF_FIND_NOT_SEEN, /* Drop, KvSteps.tla:227 */
+	OCC_LEAF_FIND_7, /* Continue, KvSteps.tla:229 */
+	OCC_LEAF_FIND_ON_ITS_WAY, /* Drop, KvSteps.tla:231 */
+	OCC_LEAF_FIND_9, /* Continue, KvSteps.tla:211 */
+	OCC_LEAF_FIND_10, /* Reply, KvSteps.tla:211 */
+	OCC_LEAF_FIND_11, /* Continue, KvSteps.tla:211 */
+	OCC_LEAF_FIND_12, /* Reply, KvSteps.tla:211 */
+	OCC_LEAF_FIND_PINNED_ELSEWHERE, /* Reply, KvSteps.tla:242 */
+	OCC_LEAF_FIND_14, /* Reply, KvSteps.tla:244 */
+	OCC_LEAF_FIND_15, /* Continue, KvSteps.tla:211 */
+	OCC_LEAF_FIND_16, /* Reply, KvSteps.tla:211 */
+	OCC_LEAF_RESERVE_1, /* Continue, KvSteps.tla:259 */
+	OCC_LEAF_RESERVE_SHELF_FULL, /* Continue, KvSteps.tla:260 */
+	OCC_LEAF_RESERVE_3, /* Continue, KvSteps.tla:261 */
+	OCC_LEAF_KEEP_1, /* Reply, KvSteps.tla:265 */
+	OCC_LEAF_KEEP_2, /* Reply, KvSteps.tla:268 */
+	OCC_LEAF_KEEP_ELSEWHERE, /* Reply, KvSteps.tla:269 */
+	OCC_LEAF_KEEP_4, /* Reply, KvSteps.tla:270 */
+	OCC_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:212 */
+	OCC_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:214 */
+	OCC_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:216 */
+	OCC_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:217 */
+	OCC_LEAF_UNSETTLED_1, /* Continue, OccSteps.tla:252 */
+	OCC_LEAF_UNSETTLED_2, /* Drop, OccSteps.tla:253 */
+	OCC_LEAF_SETTLED_NOTHING_PINNED, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_SETTLED_STILL_GONE, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_SETTLED_4, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_SETTLED_5, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_SETTLED_6, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_SETTLED_7, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_IS_SETTLED_1, /* Continue, OccSteps.tla:258 */
+	OCC_LEAF_IS_SETTLED_2, /* Drop, OccSteps.tla:259 */
+	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:221 */
+	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:222 */
+	OCC_LEAF_TAKE_1, /* Drop, KvSteps.tla:448 */
+	OCC_LEAF_TAKE_2, /* Continue, KvSteps.tla:449 */
+	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED, /* Continue, OccSteps.tla:267 */
+	OCC_LEAF_OCC_REFILL_2, /* Continue, KvSteps.tla:467 */
+	OCC_LEAF_OCC_REFILL_3, /* Continue, KvSteps.tla:468 */
+	OCC_LEAF_OCC_REFILL_4, /* Continue, KvSteps.tla:469 */
+	OCC_LEAF_OCC_REFILL_5, /* Continue, KvSteps.tla:471 */
+	OCC_LEAF_OCC_REFILL_6, /* Continue, KvSteps.tla:473 */
+	OCC_LEAF_OCC_REFILL_7, /* Continue, KvSteps.tla:476 */
+	OCC_LEAF_OCC_REFILL_8, /* Continue, KvSteps.tla:476 */
+	OCC_LEAF_OCC_REFILL_9, /* Continue, KvSteps.tla:477 */
+	OCC_LEAF_OCC_REFILL_10, /* Continue, KvSteps.tla:478 */
+	OCC_LEAF_OCC_REFILL_11, /* Continue, KvSteps.tla:479 */
+	OCC_LEAF_OVERFLOW_1, /* Continue, KvSteps.tla:496 */
+	OCC_LEAF_OVERFLOW_2, /* Continue, KvSteps.tla:497 */
+	OCC_LEAF_OVERFLOW_3, /* Continue, KvSteps.tla:498 */
+	OCC_LEAF_OVERFLOW_4, /* Continue, KvSteps.tla:499 */
+	OCC_LEAF_OVERFLOW_5, /* Continue, KvSteps.tla:500 */
+	OCC_LEAF_OVERFLOW_6, /* Continue, KvSteps.tla:501 */
+	OCC_LEAF_OVERFLOW_7, /* Continue, KvSteps.tla:502 */
+	OCC_LEAF_OVERFLOW_8, /* Continue, KvSteps.tla:503 */
+	OCC_LEAF_REPORT_1, /* Continue, KvSteps.tla:505 */
+	OCC_LEAVES,
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
- * UDP's checksum is right), contended (its section lost all its attempts), lost
- * (likewise, where the model says that it cannot), or by the leaf that ended the
- * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
- * counts as malformed, and as stranger what leaves by the service's port without
- * being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (only the UDP checksum is
+ * wrong), contended (a section lost all its attempts), lost (the same, in a section that must never
+ * lose), or by the leaf that ended the hook. `skipped` counts sections in addition. In tc, a packet
+ * that cannot be read for lack of memory counts as malformed, and a packet from the service's port
+ * that is not the daemon's counts as stranger.
  */
 enum occ_counter {
 	OCC_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -689,6 +684,7 @@ enum occ_counter {
 	OCC_COUNTERS,
 };
 
+/* clang-format off */
 #define OCC_COUNTER_NAMES { \
 	"authenticate.wrong_secret", \
 	"begin.asked", \
@@ -732,24 +728,36 @@ enum occ_counter {
 	"sweep.skipped", \
 	"sweep.lost", \
 }
+/* clang-format on */
 
-/* A hook's counter of a leaf is the leaf's number and this. */
+/* The counter of a leaf is the leaf's number plus the hook's base. */
 #define OCC_COUNTERS_XDP 0
-#define OCC_COUNTERS_TC 4
-_Static_assert(OCC_COUNTER_AUTHENTICATE_WRONG_SECRET == OCC_COUNTERS_XDP + OCC_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_ASKED == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_ASKED, "counter of a leaf");
+#define OCC_COUNTERS_TC (OCC_COUNTER_TC_END_1 - OCC_LEAF_END_1)
+_Static_assert(OCC_COUNTER_AUTHENTICATE_WRONG_SECRET ==
+		       OCC_COUNTERS_XDP + OCC_LEAF_AUTHENTICATE_WRONG_SECRET,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_ASKED == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_ASKED,
+	       "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_2 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_2, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_3 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_3, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_4 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_4, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_NOT_A_REQUEST == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_CLOSED_ALREADY == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_NO_SESSION == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_IN_PROGRESS == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_IN_PROGRESS, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_ANSWER_AGAIN == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_OUT_OF_SEQUENCE == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_NOT_A_REQUEST == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_NOT_A_REQUEST,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_CLOSED_ALREADY == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_CLOSED_ALREADY,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_NO_SESSION == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_NO_SESSION,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_IN_PROGRESS == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_IN_PROGRESS,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_ANSWER_AGAIN == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_ANSWER_AGAIN,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_OUT_OF_SEQUENCE ==
+		       OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_OUT_OF_SEQUENCE,
+	       "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_15 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_15, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_16 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_16, "counter of a leaf");
-_Static_assert(OCC_COUNTER_RECALL_MOVED_ON == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_MOVED_ON, "counter of a leaf");
+_Static_assert(OCC_COUNTER_RECALL_MOVED_ON == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_MOVED_ON,
+	       "counter of a leaf");
 _Static_assert(OCC_COUNTER_RECALL_3 == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_3, "counter of a leaf");
 _Static_assert(OCC_COUNTER_END_1 == OCC_COUNTERS_XDP + OCC_LEAF_END_1, "counter of a leaf");
 _Static_assert(OCC_COUNTER_END_2 == OCC_COUNTERS_XDP + OCC_LEAF_END_2, "counter of a leaf");
@@ -759,383 +767,178 @@ _Static_assert(OCC_COUNTER_TC_END_1 == OCC_COUNTERS_TC + OCC_LEAF_END_1, "counte
 _Static_assert(OCC_COUNTER_TC_END_2 == OCC_COUNTERS_TC + OCC_LEAF_END_2, "counter of a leaf");
 _Static_assert(OCC_COUNTER_TC_END_3 == OCC_COUNTERS_TC + OCC_LEAF_END_3, "counter of a leaf");
 _Static_assert(OCC_COUNTER_TC_END_4 == OCC_COUNTERS_TC + OCC_LEAF_END_4, "counter of a leaf");
-_Static_assert(OCC_COUNTER_TC_CONFIRM_1 == OCC_COUNTERS_TC + OCC_LEAF_CONFIRM_1, "counter of a leaf");
-_Static_assert(OCC_COUNTER_TC_CONFIRM_CONFIRMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_CONFIRM_CONFIRMED_LATE, "counter of a leaf");
-_Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_RESUME_RESUMED_LATE, "counter of a leaf");
+_Static_assert(OCC_COUNTER_TC_CONFIRM_1 == OCC_COUNTERS_TC + OCC_LEAF_CONFIRM_1,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_TC_CONFIRM_CONFIRMED_LATE ==
+		       OCC_COUNTERS_TC + OCC_LEAF_CONFIRM_CONFIRMED_LATE,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_RESUME_RESUMED_LATE,
+	       "counter of a leaf");
 
-/* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
+/* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
-#define OCC_BRANCHES 368
-
-#define OCC_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:87:32" }, \
-	{ 1, "begin.asked", "spec/lib/SessionSteps.tla:96:26" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:97:17" }, \
-	{ 3, "begin.3", "spec/lib/SessionSteps.tla:100:17" }, \
-	{ 4, "begin.4", "spec/lib/SessionSteps.tla:101:17" }, \
-	{ 5, "begin.not_a_request", "spec/lib/SessionSteps.tla:103:25" }, \
-	{ 6, "begin.closed_already", "spec/lib/SessionSteps.tla:106:34" }, \
-	{ 7, "begin.no_session", "spec/lib/SessionSteps.tla:107:30" }, \
-	{ 8, "begin.in_progress", "spec/lib/SessionSteps.tla:111:24" }, \
-	{ 9, "begin.answer_again", "spec/lib/SessionSteps.tla:117:39" }, \
-	{ 10, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:119:27" }, \
-	{ 11, "begin.15", "spec/lib/SessionSteps.tla:123:10" }, \
-	{ 12, "begin.16", "spec/lib/SessionSteps.tla:129:10" }, \
-	{ 13, "recall.moved_on", "spec/kv/KvSteps.tla:433:53" }, \
-	{ 14, "recall.3", "spec/kv/KvSteps.tla:434:17" }, \
-	{ 15, "end.1", "spec/lib/SessionSteps.tla:144:10" }, \
-	{ 16, "end.2", "spec/lib/SessionSteps.tla:146:10" }, \
-	{ 17, "end.3", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 18, "end.4", "spec/lib/SessionSteps.tla:150:10" }, \
-	{ 19, "confirm.1", "spec/lib/SessionSteps.tla:184:30" }, \
-	{ 20, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:187:34" }, \
-	{ 21, "resume.resumed_late", "spec/lib/SessionSteps.tla:199:32" }, \
-	{ 22, "authenticate.1", "spec/lib/SessionSteps.tla:85:32" }, \
-	{ 23, "authenticate.2", "spec/lib/SessionSteps.tla:86:42" }, \
-	{ 24, "begin.8", "spec/lib/SessionSteps.tla:109:10" }, \
-	{ 25, "begin.recalled", "spec/lib/SessionSteps.tla:116:36" }, \
-	{ 26, "begin.17", "spec/lib/SessionSteps.tla:134:10" }, \
-	{ 27, "recall.1", "spec/kv/KvSteps.tla:432:44" }, \
-	{ 28, "enter.place_taken", "spec/occ/OccSteps.tla:57:37" }, \
-	{ 29, "enter.unsettled", "spec/occ/OccSteps.tla:58:60" }, \
-	{ 30, "enter.lock_too_long", "spec/occ/OccSteps.tla:59:52" }, \
-	{ 31, "enter.4", "spec/occ/OccSteps.tla:60:24" }, \
-	{ 32, "enter.5", "spec/occ/OccSteps.tla:63:17" }, \
-	{ 33, "enter.not_to_commit", "spec/occ/OccSteps.tla:64:32" }, \
-	{ 34, "enter.not_to_abort", "spec/occ/OccSteps.tla:66:66" }, \
-	{ 35, "enter.8", "spec/occ/OccSteps.tla:67:23" }, \
-	{ 36, "enter.nothing_to_abort", "spec/occ/OccSteps.tla:68:42" }, \
-	{ 37, "note.1", "spec/occ/OccSteps.tla:74:10" }, \
-	{ 38, "note.2", "spec/occ/OccSteps.tla:76:10" }, \
-	{ 39, "on_occ_request.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
-	{ 40, "on_occ_request.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 41, "on_occ_request.4", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 42, "on_occ_request.5", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 43, "on_occ_request.6", "spec/occ/OccSteps.tla:167:10" }, \
-	{ 44, "on_occ_request.7", "spec/occ/OccSteps.tla:169:10" }, \
-	{ 45, "on_occ_request.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
-	{ 46, "on_occ_request.other_version", "spec/occ/OccSteps.tla:125:26" }, \
-	{ 47, "on_occ_request.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
-	{ 48, "on_occ_request.11", "spec/occ/OccSteps.tla:129:10" }, \
-	{ 49, "on_occ_request.not_there", "spec/occ/OccSteps.tla:141:22" }, \
-	{ 50, "on_occ_request.no_way_to_lock", "spec/occ/OccSteps.tla:143:25" }, \
-	{ 51, "on_occ_request.14", "spec/occ/OccSteps.tla:145:10" }, \
-	{ 52, "on_occ_request.15", "spec/occ/OccSteps.tla:147:10" }, \
-	{ 53, "on_occ_request.16", "spec/occ/OccSteps.tla:182:10" }, \
-	{ 54, "on_occ_request.write_of_locked", "spec/occ/OccSteps.tla:184:27" }, \
-	{ 55, "on_occ_request.no_way_to_write", "spec/occ/OccSteps.tla:186:26" }, \
-	{ 56, "on_occ_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
-	{ 57, "on_occ_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
-	{ 58, "on_occ_request.written", "spec/kv/KvSteps.tla:168:21" }, \
-	{ 59, "on_occ_request.22", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 60, "on_occ_request.23", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 61, "on_occ_request.24", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 62, "on_occ_request.25", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 63, "on_occ_request.26", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 64, "on_occ_request.27", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 65, "on_occ_request.28", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 66, "on_occ_request.29", "spec/kv/KvSteps.tla:188:10" }, \
-	{ 67, "on_occ_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
-	{ 68, "on_occ_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
-	{ 69, "on_occ_request.32", "spec/kv/KvSteps.tla:194:10" }, \
-	{ 70, "on_occ_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 71, "leave.1", "spec/occ/OccSteps.tla:85:32" }, \
-	{ 72, "leave.2", "spec/occ/OccSteps.tla:86:49" }, \
-	{ 73, "leave.3", "spec/occ/OccSteps.tla:87:17" }, \
-	{ 74, "remember.1", "spec/kv/KvSteps.tla:438:10" }, \
-	{ 75, "remember.2", "spec/kv/KvSteps.tla:439:10" }, \
-	{ 76, "confirm.2", "spec/lib/SessionSteps.tla:185:31" }, \
-	{ 77, "confirm.3", "spec/lib/SessionSteps.tla:186:42" }, \
-	{ 78, "resume.1", "spec/lib/SessionSteps.tla:191:10" }, \
-	{ 79, "resume.2", "spec/lib/SessionSteps.tla:196:10" }, \
-	{ 80, "resume.3", "spec/lib/SessionSteps.tla:198:10" }, \
-	{ 81, "issue.1", "spec/lib/SessionSteps.tla:203:10" }, \
-	{ 82, "issue.2", "spec/lib/SessionSteps.tla:204:10" }, \
-	{ 83, "claim.1", "spec/kv/KvSteps.tla:329:57" }, \
-	{ 84, "claim.overwritten", "spec/kv/KvSteps.tla:330:92" }, \
-	{ 85, "claim.3", "spec/kv/KvSteps.tla:331:17" }, \
-	{ 86, "lift.1", "spec/kv/KvSteps.tla:287:79" }, \
-	{ 87, "lift.2", "spec/kv/KvSteps.tla:294:86" }, \
-	{ 88, "lift.replaced", "spec/kv/KvSteps.tla:295:73" }, \
-	{ 89, "lift.4", "spec/kv/KvSteps.tla:297:10" }, \
-	{ 90, "stow.page_full", "spec/kv/KvSteps.tla:318:59" }, \
-	{ 91, "stow.entry_taken", "spec/kv/KvSteps.tla:319:72" }, \
-	{ 92, "stow.3", "spec/kv/KvSteps.tla:320:31" }, \
-	{ 93, "stow.old_one_gone", "spec/kv/KvSteps.tla:321:64" }, \
-	{ 94, "stow.5", "spec/kv/KvSteps.tla:322:24" }, \
-	{ 95, "stow.6", "spec/kv/KvSteps.tla:323:31" }, \
-	{ 96, "stow.old_one_moved", "spec/kv/KvSteps.tla:324:106" }, \
-	{ 97, "stow.8", "spec/kv/KvSteps.tla:325:24" }, \
-	{ 98, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
-	{ 99, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:125:26" }, \
-	{ 100, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
-	{ 101, "on_occ_completion.4", "spec/occ/OccSteps.tla:129:10" }, \
-	{ 102, "on_occ_completion.lock_late", "spec/occ/OccSteps.tla:206:22" }, \
-	{ 103, "on_occ_completion.found_other", "spec/occ/OccSteps.tla:208:24" }, \
-	{ 104, "on_occ_completion.tail_found", "spec/occ/OccSteps.tla:210:23" }, \
-	{ 105, "on_occ_completion.no_room_to_lock", "spec/occ/OccSteps.tla:212:26" }, \
-	{ 106, "on_occ_completion.lock_not_ready", "spec/occ/OccSteps.tla:214:26" }, \
-	{ 107, "on_occ_completion.pinned_since", "spec/occ/OccSteps.tla:216:25" }, \
-	{ 108, "on_occ_completion.11", "spec/occ/OccSteps.tla:218:10" }, \
-	{ 109, "on_occ_completion.12", "spec/occ/OccSteps.tla:218:10" }, \
-	{ 110, "on_occ_completion.13", "spec/occ/OccSteps.tla:220:10" }, \
-	{ 111, "on_occ_completion.14", "spec/occ/OccSteps.tla:220:10" }, \
-	{ 112, "on_occ_completion.15", "spec/occ/OccSteps.tla:231:10" }, \
-	{ 113, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:233:29" }, \
-	{ 114, "on_occ_completion.17", "spec/occ/OccSteps.tla:236:17" }, \
-	{ 115, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:237:31" }, \
-	{ 116, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:349:34" }, \
-	{ 117, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:349:84" }, \
-	{ 118, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:374:30" }, \
-	{ 119, "on_occ_completion.23", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 120, "on_occ_completion.24", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 121, "on_occ_completion.25", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 122, "on_occ_completion.26", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 123, "on_occ_completion.27", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 124, "on_occ_completion.28", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 125, "on_occ_completion.29", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 126, "on_occ_completion.late", "spec/kv/KvSteps.tla:378:18" }, \
-	{ 127, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:380:22" }, \
-	{ 128, "on_occ_completion.32", "spec/kv/KvSteps.tla:382:10" }, \
-	{ 129, "on_occ_completion.33", "spec/kv/KvSteps.tla:384:10" }, \
-	{ 130, "on_occ_completion.34", "spec/kv/KvSteps.tla:386:10" }, \
-	{ 131, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:389:30" }, \
-	{ 132, "on_occ_completion.37", "spec/kv/KvSteps.tla:393:24" }, \
-	{ 133, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:396:22" }, \
-	{ 134, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:349:34" }, \
-	{ 135, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:349:84" }, \
-	{ 136, "on_occ_completion.41", "spec/kv/KvSteps.tla:400:10" }, \
-	{ 137, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:402:22" }, \
-	{ 138, "on_occ_completion.43", "spec/kv/KvSteps.tla:404:10" }, \
-	{ 139, "on_occ_completion.44", "spec/kv/KvSteps.tla:406:10" }, \
-	{ 140, "settle.1", "spec/kv/KvSteps.tla:416:39" }, \
-	{ 141, "settle.2", "spec/kv/KvSteps.tla:417:31" }, \
-	{ 142, "settle.3", "spec/kv/KvSteps.tla:418:30" }, \
-	{ 143, "settle.4", "spec/kv/KvSteps.tla:419:17" }, \
-	{ 144, "shelve.1", "spec/kv/KvSteps.tla:423:47" }, \
-	{ 145, "shelve.2", "spec/kv/KvSteps.tla:424:62" }, \
-	{ 146, "shelve.3", "spec/kv/KvSteps.tla:425:17" }, \
-	{ 147, "find.1", "spec/kv/KvSteps.tla:225:32" }, \
-	{ 148, "find.2", "spec/kv/KvSteps.tla:225:32" }, \
-	{ 149, "find.3", "spec/kv/KvSteps.tla:225:32" }, \
-	{ 150, "find.4", "spec/kv/KvSteps.tla:225:32" }, \
-	{ 151, "find.not_forwarded", "spec/kv/KvSteps.tla:226:63" }, \
-	{ 152, "find.not_seen", "spec/kv/KvSteps.tla:227:34" }, \
-	{ 153, "find.7", "spec/kv/KvSteps.tla:229:10" }, \
-	{ 154, "find.on_its_way", "spec/kv/KvSteps.tla:231:22" }, \
-	{ 155, "find.9", "spec/kv/KvSteps.tla:211:63" }, \
-	{ 156, "find.10", "spec/kv/KvSteps.tla:211:88" }, \
-	{ 157, "find.11", "spec/kv/KvSteps.tla:211:63" }, \
-	{ 158, "find.12", "spec/kv/KvSteps.tla:211:88" }, \
-	{ 159, "find.pinned_elsewhere", "spec/kv/KvSteps.tla:242:29" }, \
-	{ 160, "find.14", "spec/kv/KvSteps.tla:244:10" }, \
-	{ 161, "find.15", "spec/kv/KvSteps.tla:211:63" }, \
-	{ 162, "find.16", "spec/kv/KvSteps.tla:211:88" }, \
-	{ 163, "reserve.1", "spec/kv/KvSteps.tla:259:29" }, \
-	{ 164, "reserve.shelf_full", "spec/kv/KvSteps.tla:260:33" }, \
-	{ 165, "reserve.3", "spec/kv/KvSteps.tla:261:17" }, \
-	{ 166, "keep.1", "spec/kv/KvSteps.tla:265:36" }, \
-	{ 167, "keep.2", "spec/kv/KvSteps.tla:268:17" }, \
-	{ 168, "keep.elsewhere", "spec/kv/KvSteps.tla:269:30" }, \
-	{ 169, "keep.4", "spec/kv/KvSteps.tla:270:17" }, \
-	{ 170, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
-	{ 171, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
-	{ 172, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
-	{ 173, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
-	{ 174, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
-	{ 175, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
-	{ 176, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
-	{ 177, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 178, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 179, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 180, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
-	{ 181, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
-	{ 182, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
-	{ 183, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
-	{ 184, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
-	{ 185, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
-	{ 186, "take.1", "spec/kv/KvSteps.tla:448:10" }, \
-	{ 187, "take.2", "spec/kv/KvSteps.tla:449:10" }, \
-	{ 188, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
-	{ 189, "occ_refill.2", "spec/kv/KvSteps.tla:467:32" }, \
-	{ 190, "occ_refill.3", "spec/kv/KvSteps.tla:468:56" }, \
-	{ 191, "occ_refill.4", "spec/kv/KvSteps.tla:469:43" }, \
-	{ 192, "occ_refill.5", "spec/kv/KvSteps.tla:471:32" }, \
-	{ 193, "occ_refill.6", "spec/kv/KvSteps.tla:473:10" }, \
-	{ 194, "occ_refill.7", "spec/kv/KvSteps.tla:476:52" }, \
-	{ 195, "occ_refill.8", "spec/kv/KvSteps.tla:476:52" }, \
-	{ 196, "occ_refill.9", "spec/kv/KvSteps.tla:477:23" }, \
-	{ 197, "occ_refill.10", "spec/kv/KvSteps.tla:478:20" }, \
-	{ 198, "occ_refill.11", "spec/kv/KvSteps.tla:479:17" }, \
-	{ 199, "overflow.1", "spec/kv/KvSteps.tla:496:24" }, \
-	{ 200, "overflow.2", "spec/kv/KvSteps.tla:497:60" }, \
-	{ 201, "overflow.3", "spec/kv/KvSteps.tla:498:61" }, \
-	{ 202, "overflow.4", "spec/kv/KvSteps.tla:499:32" }, \
-	{ 203, "overflow.5", "spec/kv/KvSteps.tla:500:19" }, \
-	{ 204, "overflow.6", "spec/kv/KvSteps.tla:501:23" }, \
-	{ 205, "overflow.7", "spec/kv/KvSteps.tla:502:22" }, \
-	{ 206, "overflow.8", "spec/kv/KvSteps.tla:503:17" }, \
-	{ 207, "report.1", "spec/kv/KvSteps.tla:505:21" }, \
-	{ 208, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 209, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 210, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 211, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 212, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 213, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 214, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 215, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 216, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 217, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 218, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 219, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 220, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 221, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 222, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 223, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 224, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 225, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 226, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 227, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 228, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 229, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 230, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 231, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 232, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
-	{ 233, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 234, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 235, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 236, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 237, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 238, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 239, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 240, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 241, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 242, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 243, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 244, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 245, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 246, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 247, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 248, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 249, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 250, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 251, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 252, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 253, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 254, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
-	{ 255, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
-	{ 256, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
-	{ 257, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
-	{ 258, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
-	{ 259, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
-	{ 260, "lift.choice.then", "spec/kv/KvSteps.tla:279:34" }, \
-	{ 261, "lift.choice.else", "spec/kv/KvSteps.tla:279:83" }, \
-	{ 262, "stow.choice.then", "spec/kv/KvSteps.tla:324:63" }, \
-	{ 263, "stow.choice.else", "spec/kv/KvSteps.tla:324:76" }, \
-	{ 264, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 265, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 266, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 267, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 268, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 269, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 270, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
-	{ 271, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
-	{ 272, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
-	{ 273, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
-	{ 274, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 275, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 276, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 277, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 278, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 279, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 280, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
-	{ 281, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
-	{ 282, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 283, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 284, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
-	{ 285, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
-	{ 286, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:279:34" }, \
-	{ 287, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:279:83" }, \
-	{ 288, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:373:64" }, \
-	{ 289, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:373:106" }, \
-	{ 290, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
-	{ 291, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
-	{ 292, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
-	{ 293, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
-	{ 294, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
-	{ 295, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
-	{ 296, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 297, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 298, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 299, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 300, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
-	{ 301, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
-	{ 302, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:393:55" }, \
-	{ 303, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 304, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
-	{ 305, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
-	{ 306, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
-	{ 307, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
-	{ 308, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 309, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 310, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:282:28" }, \
-	{ 311, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:283:8" }, \
-	{ 312, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:362:53" }, \
-	{ 313, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:362:66" }, \
-	{ 314, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 315, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 316, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:94" }, \
-	{ 317, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:109" }, \
-	{ 318, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:63" }, \
-	{ 319, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:76" }, \
-	{ 320, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:362:53" }, \
-	{ 321, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:362:66" }, \
-	{ 322, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 323, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 324, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:407:45" }, \
-	{ 325, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:407:83" }, \
-	{ 326, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:94" }, \
-	{ 327, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:109" }, \
-	{ 328, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:63" }, \
-	{ 329, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:76" }, \
-	{ 330, "settle.choice.then", "spec/kv/KvSteps.tla:411:72" }, \
-	{ 331, "settle.choice.else", "spec/kv/KvSteps.tla:411:86" }, \
-	{ 332, "settle.choice.then", "spec/kv/KvSteps.tla:412:74" }, \
-	{ 333, "settle.choice.else", "spec/kv/KvSteps.tla:412:86" }, \
-	{ 334, "settle.choice.then", "spec/kv/KvSteps.tla:412:74" }, \
-	{ 335, "settle.choice.else", "spec/kv/KvSteps.tla:412:86" }, \
-	{ 336, "settle.choice.then", "spec/kv/KvSteps.tla:411:72" }, \
-	{ 337, "settle.choice.else", "spec/kv/KvSteps.tla:411:86" }, \
-	{ 338, "find.choice.then", "spec/kv/KvSteps.tla:220:16" }, \
-	{ 339, "find.choice.else", "spec/kv/KvSteps.tla:222:81" }, \
-	{ 340, "find.choice.then", "spec/kv/KvSteps.tla:222:42" }, \
-	{ 341, "find.choice.else", "spec/kv/KvSteps.tla:222:51" }, \
-	{ 342, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
-	{ 343, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
-	{ 344, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 345, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 346, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 347, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 348, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 349, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 350, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 351, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 352, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 353, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 354, "take.choice.then", "spec/kv/KvSteps.tla:452:75" }, \
-	{ 355, "take.choice.else", "spec/kv/KvSteps.tla:452:90" }, \
-	{ 356, "occ_refill.choice.then", "spec/kv/KvSteps.tla:473:36" }, \
-	{ 357, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 358, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 359, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 360, "occ_refill.choice.then", "spec/kv/KvSteps.tla:459:95" }, \
-	{ 361, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 362, "occ_refill.choice.then", "spec/kv/KvSteps.tla:477:48" }, \
-	{ 363, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 364, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 365, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 366, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 367, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-}
+enum occ_choice {
+	OCC_CHOICE_ON_OCC_REQUEST_1 = OCC_LEAVES, /* OccSteps.tla:154 */
+	OCC_CHOICE_ON_OCC_REQUEST_1_ELSE, /* OccSteps.tla:154 */
+	OCC_CHOICE_ON_OCC_REQUEST_2, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_REQUEST_2_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_REQUEST_3, /* OccSteps.tla:154 */
+	OCC_CHOICE_ON_OCC_REQUEST_3_ELSE, /* OccSteps.tla:154 */
+	OCC_CHOICE_ON_OCC_REQUEST_4, /* KvSteps.tla:123 */
+	OCC_CHOICE_ON_OCC_REQUEST_4_ELSE, /* KvSteps.tla:103 */
+	OCC_CHOICE_ON_OCC_REQUEST_5, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_REQUEST_5_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_REQUEST_6, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_REQUEST_6_ELSE, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_REQUEST_7, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_REQUEST_7_ELSE, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_REQUEST_8, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_REQUEST_8_ELSE, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_REQUEST_9, /* OccSteps.tla:96 */
+	OCC_CHOICE_ON_OCC_REQUEST_9_ELSE, /* OccSteps.tla:96 */
+	OCC_CHOICE_ON_OCC_REQUEST_10, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_REQUEST_10_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_REQUEST_11, /* OccSteps.tla:106 */
+	OCC_CHOICE_ON_OCC_REQUEST_11_ELSE, /* OccSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_REQUEST_12, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_REQUEST_12_ELSE, /* OccSteps.tla:105 */
+	OCC_CHOICE_ON_OCC_REQUEST_13, /* OccSteps.tla:147 */
+	OCC_CHOICE_ON_OCC_REQUEST_13_ELSE, /* KvSteps.tla:172 */
+	OCC_CHOICE_ON_OCC_REQUEST_14, /* KvSteps.tla:123 */
+	OCC_CHOICE_ON_OCC_REQUEST_14_ELSE, /* KvSteps.tla:103 */
+	OCC_CHOICE_ON_OCC_REQUEST_15, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_REQUEST_15_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_REQUEST_16, /* OccSteps.tla:96 */
+	OCC_CHOICE_ON_OCC_REQUEST_16_ELSE, /* OccSteps.tla:96 */
+	OCC_CHOICE_ON_OCC_REQUEST_17, /* OccSteps.tla:106 */
+	OCC_CHOICE_ON_OCC_REQUEST_17_ELSE, /* OccSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_REQUEST_18, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_REQUEST_18_ELSE, /* OccSteps.tla:105 */
+	OCC_CHOICE_ON_OCC_REQUEST_19, /* OccSteps.tla:188 */
+	OCC_CHOICE_ON_OCC_REQUEST_19_ELSE, /* KvSteps.tla:172 */
+	OCC_CHOICE_ON_OCC_REQUEST_20, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_REQUEST_20_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_REQUEST_21, /* OccSteps.tla:106 */
+	OCC_CHOICE_ON_OCC_REQUEST_21_ELSE, /* OccSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_REQUEST_22, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_REQUEST_22_ELSE, /* OccSteps.tla:105 */
+	OCC_CHOICE_ON_OCC_REQUEST_23, /* OccSteps.tla:188 */
+	OCC_CHOICE_ON_OCC_REQUEST_23_ELSE, /* KvSteps.tla:172 */
+	OCC_CHOICE_LEAVE_1, /* OccSteps.tla:82 */
+	OCC_CHOICE_LEAVE_1_ELSE, /* OccSteps.tla:43 */
+	OCC_CHOICE_LEAVE_2, /* OccSteps.tla:83 */
+	OCC_CHOICE_LEAVE_2_ELSE, /* OccSteps.tla:83 */
+	OCC_CHOICE_LEAVE_3, /* OccSteps.tla:83 */
+	OCC_CHOICE_LEAVE_3_ELSE, /* OccSteps.tla:83 */
+	OCC_CHOICE_LIFT_1, /* KvSteps.tla:279 */
+	OCC_CHOICE_LIFT_1_ELSE, /* KvSteps.tla:279 */
+	OCC_CHOICE_STOW_1, /* KvSteps.tla:324 */
+	OCC_CHOICE_STOW_1_ELSE, /* KvSteps.tla:324 */
+	OCC_CHOICE_ON_OCC_COMPLETION_1, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_COMPLETION_1_ELSE, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_COMPLETION_2, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_COMPLETION_2_ELSE, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_COMPLETION_3, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_COMPLETION_3_ELSE, /* OccSteps.tla:46 */
+	OCC_CHOICE_ON_OCC_COMPLETION_4, /* OccSteps.tla:199 */
+	OCC_CHOICE_ON_OCC_COMPLETION_4_ELSE, /* OccSteps.tla:199 */
+	OCC_CHOICE_ON_OCC_COMPLETION_5, /* KvSteps.tla:337 */
+	OCC_CHOICE_ON_OCC_COMPLETION_5_ELSE, /* KvSteps.tla:338 */
+	OCC_CHOICE_ON_OCC_COMPLETION_6, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_6_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_7, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_7_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_8, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_8_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_9, /* OccSteps.tla:220 */
+	OCC_CHOICE_ON_OCC_COMPLETION_9_ELSE, /* OccSteps.tla:220 */
+	OCC_CHOICE_ON_OCC_COMPLETION_10, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_10_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_11, /* OccSteps.tla:220 */
+	OCC_CHOICE_ON_OCC_COMPLETION_11_ELSE, /* OccSteps.tla:220 */
+	OCC_CHOICE_ON_OCC_COMPLETION_12, /* KvSteps.tla:279 */
+	OCC_CHOICE_ON_OCC_COMPLETION_12_ELSE, /* KvSteps.tla:279 */
+	OCC_CHOICE_ON_OCC_COMPLETION_13, /* KvSteps.tla:373 */
+	OCC_CHOICE_ON_OCC_COMPLETION_13_ELSE, /* KvSteps.tla:373 */
+	OCC_CHOICE_ON_OCC_COMPLETION_14, /* KvSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_14_ELSE, /* KvSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_15, /* KvSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_15_ELSE, /* KvSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_16, /* KvSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_16_ELSE, /* KvSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_17, /* KvSteps.tla:123 */
+	OCC_CHOICE_ON_OCC_COMPLETION_17_ELSE, /* KvSteps.tla:103 */
+	OCC_CHOICE_ON_OCC_COMPLETION_18, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_COMPLETION_18_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_COMPLETION_19, /* KvSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_19_ELSE, /* KvSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_20, /* KvSteps.tla:393 */
+	OCC_CHOICE_ON_OCC_COMPLETION_20_ELSE, /* KvSteps.tla:103 */
+	OCC_CHOICE_ON_OCC_COMPLETION_21, /* KvSteps.tla:337 */
+	OCC_CHOICE_ON_OCC_COMPLETION_21_ELSE, /* KvSteps.tla:338 */
+	OCC_CHOICE_ON_OCC_COMPLETION_22, /* KvSteps.tla:337 */
+	OCC_CHOICE_ON_OCC_COMPLETION_22_ELSE, /* KvSteps.tla:338 */
+	OCC_CHOICE_ON_OCC_COMPLETION_23, /* KvSteps.tla:58 */
+	OCC_CHOICE_ON_OCC_COMPLETION_23_ELSE, /* KvSteps.tla:58 */
+	OCC_CHOICE_ON_OCC_COMPLETION_24, /* KvSteps.tla:282 */
+	OCC_CHOICE_ON_OCC_COMPLETION_24_ELSE, /* KvSteps.tla:283 */
+	OCC_CHOICE_ON_OCC_COMPLETION_25, /* KvSteps.tla:362 */
+	OCC_CHOICE_ON_OCC_COMPLETION_25_ELSE, /* KvSteps.tla:362 */
+	OCC_CHOICE_ON_OCC_COMPLETION_26, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_26_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_27, /* KvSteps.tla:363 */
+	OCC_CHOICE_ON_OCC_COMPLETION_27_ELSE, /* KvSteps.tla:363 */
+	OCC_CHOICE_ON_OCC_COMPLETION_28, /* KvSteps.tla:363 */
+	OCC_CHOICE_ON_OCC_COMPLETION_28_ELSE, /* KvSteps.tla:363 */
+	OCC_CHOICE_ON_OCC_COMPLETION_29, /* KvSteps.tla:362 */
+	OCC_CHOICE_ON_OCC_COMPLETION_29_ELSE, /* KvSteps.tla:362 */
+	OCC_CHOICE_ON_OCC_COMPLETION_30, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_30_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_31, /* KvSteps.tla:407 */
+	OCC_CHOICE_ON_OCC_COMPLETION_31_ELSE, /* KvSteps.tla:407 */
+	OCC_CHOICE_ON_OCC_COMPLETION_32, /* KvSteps.tla:363 */
+	OCC_CHOICE_ON_OCC_COMPLETION_32_ELSE, /* KvSteps.tla:363 */
+	OCC_CHOICE_ON_OCC_COMPLETION_33, /* KvSteps.tla:363 */
+	OCC_CHOICE_ON_OCC_COMPLETION_33_ELSE, /* KvSteps.tla:363 */
+	OCC_CHOICE_SETTLE_1, /* KvSteps.tla:411 */
+	OCC_CHOICE_SETTLE_1_ELSE, /* KvSteps.tla:411 */
+	OCC_CHOICE_SETTLE_2, /* KvSteps.tla:412 */
+	OCC_CHOICE_SETTLE_2_ELSE, /* KvSteps.tla:412 */
+	OCC_CHOICE_SETTLE_3, /* KvSteps.tla:412 */
+	OCC_CHOICE_SETTLE_3_ELSE, /* KvSteps.tla:412 */
+	OCC_CHOICE_SETTLE_4, /* KvSteps.tla:411 */
+	OCC_CHOICE_SETTLE_4_ELSE, /* KvSteps.tla:411 */
+	OCC_CHOICE_FIND_1, /* KvSteps.tla:220 */
+	OCC_CHOICE_FIND_1_ELSE, /* KvSteps.tla:222 */
+	OCC_CHOICE_FIND_2, /* KvSteps.tla:222 */
+	OCC_CHOICE_FIND_2_ELSE, /* KvSteps.tla:222 */
+	OCC_CHOICE_UNSETTLED_1, /* OccSteps.tla:248 */
+	OCC_CHOICE_UNSETTLED_1_ELSE, /* OccSteps.tla:248 */
+	OCC_CHOICE_SETTLED_1, /* OccSteps.tla:154 */
+	OCC_CHOICE_SETTLED_1_ELSE, /* OccSteps.tla:154 */
+	OCC_CHOICE_SETTLED_2, /* KvSteps.tla:87 */
+	OCC_CHOICE_SETTLED_2_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_SETTLED_3, /* OccSteps.tla:154 */
+	OCC_CHOICE_SETTLED_3_ELSE, /* OccSteps.tla:154 */
+	OCC_CHOICE_SETTLED_4, /* KvSteps.tla:123 */
+	OCC_CHOICE_SETTLED_4_ELSE, /* KvSteps.tla:103 */
+	OCC_CHOICE_SETTLED_5, /* KvSteps.tla:87 */
+	OCC_CHOICE_SETTLED_5_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_TAKE_1, /* KvSteps.tla:452 */
+	OCC_CHOICE_TAKE_1_ELSE, /* KvSteps.tla:452 */
+	OCC_CHOICE_OCC_REFILL_1, /* KvSteps.tla:473 */
+	OCC_CHOICE_OCC_REFILL_1_ELSE, /* KvSteps.tla:103 */
+	OCC_CHOICE_OCC_REFILL_2, /* KvSteps.tla:87 */
+	OCC_CHOICE_OCC_REFILL_2_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_OCC_REFILL_3, /* KvSteps.tla:459 */
+	OCC_CHOICE_OCC_REFILL_3_ELSE, /* KvSteps.tla:103 */
+	OCC_CHOICE_OCC_REFILL_4, /* KvSteps.tla:477 */
+	OCC_CHOICE_OCC_REFILL_4_ELSE, /* KvSteps.tla:103 */
+	OCC_CHOICE_OCC_REFILL_5, /* KvSteps.tla:82 */
+	OCC_CHOICE_OCC_REFILL_5_ELSE, /* KvSteps.tla:81 */
+	OCC_CHOICE_OCC_REFILL_6, /* KvSteps.tla:99 */
+	OCC_CHOICE_OCC_REFILL_6_ELSE, /* KvSteps.tla:99 */
+	OCC_BRANCHES,
+};
 
 #endif

@@ -3,7 +3,7 @@
 /* Do not edit: change those, and run `python -m codegen generate occ`. */
 /*
  * The message on the wire, for the programs and for clients: 107 bytes,
- * big endian, packed, and a tail behind them where its length says so.
+ * big endian, packed, then a tail if the length field says so.
  */
 #ifndef OCC_CODEC_H
 #define OCC_CODEC_H
@@ -38,8 +38,8 @@ static __always_inline __u32 occ_hash_shelf(__u64 key)
 }
 
 /*
- * Bytes of the tail that a payload has behind its fixed part, 0 for none. A client's request has them all; a datagram of
- * anybody else may come without.
+ * Returns the number of bytes of the tail after the fixed part, 0 for none. A client's request has
+ * all of them. A datagram from any other sender may lack them.
  */
 static __always_inline __u32 occ_message_tail_size(const unsigned char *payload)
 {
@@ -49,10 +49,11 @@ static __always_inline __u32 occ_message_tail_size(const unsigned char *payload)
 }
 
 /*
- * Of a request: what the hooks hand over starts at zero, whatever the client has there. False where a field's value is
- * outside its type: the message is malformed. Local fields start at zero.
+ * Decodes a request. The handover fields start at zero, whatever the client sent there, and so do
+ * local fields. Returns false if the message is malformed: a field's value is outside its type.
  */
-static __always_inline bool occ_message_decode(const unsigned char *payload, struct occ_message *message)
+static __always_inline bool occ_message_decode(const unsigned char *payload,
+					       struct occ_message *message)
 {
 	*message = (struct occ_message){
 		.kind = (enum occ_message_kind)stepwise_read(payload + OCC_WIRE_KIND, 1),
@@ -84,14 +85,14 @@ static __always_inline bool occ_message_decode(const unsigned char *payload, str
 	message->generation = stepwise_zero();
 	message->former = stepwise_zero();
 	message->expected = stepwise_zero();
-	return message->kind <= OCC_MESSAGE_KIND_REFUSED &&
-	       payload[OCC_WIRE_DELETES] <= 1 &&
+	return message->kind <= OCC_MESSAGE_KIND_REFUSED && payload[OCC_WIRE_DELETES] <= 1 &&
 	       payload[OCC_WIRE_LOCKED] <= 1 &&
 	       !(message->client >> 14 | message->sequence >> 30 | message->place >> 2);
 }
 
-/* Of a message on its way between the hooks, with what they hand over. */
-static __always_inline bool occ_message_decode_handed_over(const unsigned char *payload, struct occ_message *message)
+/* Decodes a message on its way between the hooks, with the handover fields. */
+static __always_inline bool occ_message_decode_handed_over(const unsigned char *payload,
+							   struct occ_message *message)
 {
 	const bool valid = occ_message_decode(payload, message);
 
@@ -108,13 +109,14 @@ static __always_inline bool occ_message_decode_handed_over(const unsigned char *
 	message->former = stepwise_read(payload + OCC_WIRE_FORMER, 1);
 	message->expected = stepwise_read(payload + OCC_WIRE_EXPECTED, 4);
 	message->victim_bit = occ_hash_victim_bit(message->victim);
-	return valid && payload[OCC_WIRE_EVICTS] <= 1 &&
-	       payload[OCC_WIRE_FOUND] <= 1 &&
-	       !(message->way >> 4 | message->old >> 5 | message->entry >> 5 | message->spot >> 5 | message->generation >> 30 | message->former >> 5);
+	return valid && payload[OCC_WIRE_EVICTS] <= 1 && payload[OCC_WIRE_FOUND] <= 1 &&
+	       !(message->way >> 4 | message->old >> 5 | message->entry >> 5 | message->spot >> 5 |
+		 message->generation >> 30 | message->former >> 5);
 }
 
-/* For a client, from whom what the hooks hand over is kept. */
-static __always_inline void occ_message_encode_answer(unsigned char *payload, const struct occ_message *message)
+/* Encodes an answer to a client, which must not see the handover fields. */
+static __always_inline void occ_message_encode_answer(unsigned char *payload,
+						      const struct occ_message *message)
 {
 	stepwise_write(payload + OCC_WIRE_KIND, 1, message->kind);
 	stepwise_write(payload + OCC_WIRE_CLIENT, 2, message->client);
@@ -130,8 +132,9 @@ static __always_inline void occ_message_encode_answer(unsigned char *payload, co
 	__builtin_memset(payload + OCC_WIRE_EPOCH, 0, 35);
 }
 
-/* Only what the hooks hand over. */
-static __always_inline void occ_message_encode_handover(unsigned char *payload, const struct occ_message *message)
+/* Encodes the handover fields only. */
+static __always_inline void occ_message_encode_handover(unsigned char *payload,
+							const struct occ_message *message)
 {
 	stepwise_write(payload + OCC_WIRE_EPOCH, 4, message->epoch);
 	stepwise_write(payload + OCC_WIRE_WAY, 1, message->way);
@@ -147,14 +150,17 @@ static __always_inline void occ_message_encode_handover(unsigned char *payload, 
 	stepwise_write(payload + OCC_WIRE_EXPECTED, 4, message->expected);
 }
 
-static __always_inline void occ_message_encode(unsigned char *payload, const struct occ_message *message)
+static __always_inline void occ_message_encode(unsigned char *payload,
+					       const struct occ_message *message)
 {
 	occ_message_encode_answer(payload, message);
 	occ_message_encode_handover(payload, message);
 }
 
-/* That, and what else xdp writes into what it passes to the daemon. */
-static __always_inline void occ_message_encode_forwarded(unsigned char *payload, const struct occ_message *message)
+/* Encodes the handover fields, and the other fields that xdp writes into a request for the daemon.
+ */
+static __always_inline void occ_message_encode_forwarded(unsigned char *payload,
+							 const struct occ_message *message)
 {
 	occ_message_encode_handover(payload, message);
 	stepwise_write(payload + OCC_WIRE_VERSION, 4, message->version);

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from codegen.c.format import formatted as format_c
 from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.lines import LINE_DIRECTIVE
@@ -20,9 +21,10 @@ def lock() -> tuple[str, str]:
 
 
 def code(text: str) -> str:
-    """Without directives, and however lines are broken."""
-    kept = [line for line in text.splitlines() if not line.startswith(("#line", "#pragma", "/* What is inlined"))]
-    return re.sub(r"\s+", "", "".join(kept))
+    """Without directives and comments, and however lines are broken. Only the plain text is formatted."""
+    kept = [line for line in text.splitlines() if not line.startswith(("#line", "#pragma"))]
+    plain = format_c({"steps.h": re.sub(r"/\*.*?\*/", "", "\n".join(kept), flags=re.DOTALL)})["steps.h"]
+    return re.sub(r"\s+", "", plain)
 
 
 def test_the_code_is_the_same(lock):
