@@ -73,13 +73,13 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("protocol", nargs="?", help="a folder of spec/ with a layout.yaml, or all (default)")
     make.add_argument("--spec", type=Path, metavar="DIR", help="folder of the protocol, instead of a name")
     make.add_argument("--out", type=Path, metavar="DIR", help="folder to write to; with --spec")
-    make.add_argument("--override", type=Path, metavar="FILE.yaml", help="laid over the layout; with --spec")
     make.add_argument(
-        "--older", action="store_true", help="what the layout has for kernels that lack what it asks for; with --spec"
+        "--override", type=Path, metavar="FILE.yaml", help="YAML whose keys replace those of the layout; with --spec"
     )
+    make.add_argument("--older", action="store_true", help="use the layout's variant for older kernels; with --spec")
     make.set_defaults(run=_generate)
 
-    check = commands.add_parser("fresh", help="fail where generated/ or the schema is not what would be written")
+    check = commands.add_parser("fresh", help="fail if generated/ or the schema differs from what the generator writes")
     check.set_defaults(run=_fresh)
 
     schema = commands.add_parser("schema", help="write spec/layout.schema.json")
@@ -119,14 +119,16 @@ def files_of(name: str) -> dict[str, str]:
 def _files(spec: Path, override: Source | dict[str, Any] | None) -> dict[str, str]:
     """Generates the files of the protocol in any folder; a copy may have another name than its protocol."""
     if not (spec / "layout.yaml").is_file():
-        raise UserError(f"{spec} is no protocol: it has no layout.yaml")
+        raise UserError(f"cannot generate from {spec}: it has no layout.yaml, so it is not a protocol")
     return generate(load(spec, override))
 
 
 def _older_override(spec: Path) -> dict[str, Any]:
     older = older_of(spec) if (spec / "layout.yaml").is_file() else None
     if older is None:
-        raise UserError(f"{spec}/layout.yaml has nothing for older kernels: it has no `older` (docs/how-to/kernels.md)")
+        raise UserError(
+            f"{spec}/layout.yaml has no variant for older kernels; add the key `older` (docs/how-to/kernels.md)"
+        )
     return override_of(older)
 
 
@@ -149,7 +151,7 @@ def _generate(options: argparse.Namespace) -> int:
     if options.spec is not None and options.protocol is not None:
         return _usage("give a PROTOCOL or --spec, not both")
     if options.override is not None and options.spec is None:
-        return _usage("--override goes with --spec and --out: what is in generated/ is never overridden")
+        return _usage("--override goes with --spec and --out: files in generated/ are never overridden")
     if options.older and (options.spec is None or options.override is not None):
         return _usage("--older goes with --spec and --out, and without --override")
     if options.spec is not None:
@@ -218,7 +220,9 @@ def _fresh(_: argparse.Namespace) -> int:
         files = files_of(name)
         folder = GENERATED / name
         differing = [_difference(folder / each, text) for each, text in files.items()]
-        differing += [f"{_shown(path)} is left over: nothing generates it" for path in _strays(folder, files)]
+        differing += [
+            f"{_shown(path)} is left over: the generator does not write it" for path in _strays(folder, files)
+        ]
         if any(differing):
             repairs.append(f"python -m codegen generate {name}")
         for difference in filter(None, differing):
@@ -233,7 +237,7 @@ def _fresh(_: argparse.Namespace) -> int:
         repairs.append("python -m codegen schema")
     stale = bool(repairs)
     if stale:
-        print(f"error: what is committed is not what the generator makes; run: {' && '.join(repairs)}", file=sys.stderr)
+        print(f"error: committed files differ from the generator's; run: {' && '.join(repairs)}", file=sys.stderr)
     return int(stale)
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from codegen.errors import Errors, FileMissing, LayoutInvalid, SpecErrors
 from codegen.ir.types import Span
-from codegen.layout.source import Source, invalid, parse
+from codegen.layout.source import Source, invalid, keys_at, meant, parse
 from harness.protocols import REPOSITORY
 
 Document = TypeVar("Document", bound=pydantic.BaseModel)
@@ -41,15 +41,17 @@ def read_placed(path: Path, model: type[Document], described_in: str) -> tuple[D
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        errors.add(FileMissing(here, f"it cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"))
+        errors.add(
+            FileMissing(here, f"the file cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}")
+        )
     else:
         if _is_mapping(text):
             source = parse(text, here.file, errors)
         else:
             known = ", ".join(model.model_fields)
-            errors.add(LayoutInvalid(here, "it is no mapping", f"its keys are {known}: see {described_in}"))
+            errors.add(LayoutInvalid(here, "the file must be a mapping", f"its keys are {known}; see {described_in}"))
     errors.raise_if_any()
-    assert source is not None, "what is no source is an error"
+    assert source is not None, "a file without a source has reported an error"
     try:
         return model.model_validate(source.values), source
     except pydantic.ValidationError as error:
@@ -69,28 +71,16 @@ def _is_mapping(text: str) -> bool:
 
 def _worded(detail: Any, source: Source, model: type[pydantic.BaseModel], described_in: str) -> LayoutInvalid:
     """Rewords an error of pydantic."""
-    error = invalid(detail, source)
+    error = invalid(detail, source, model)
     place = ".".join(map(str, detail["loc"]))
     match detail["type"]:
         case "missing":
             above = ".".join(map(str, detail["loc"][:-1])) or "the file"
             return replace(error, found=f"{above} has no {detail['loc'][-1]}", instead=f"add it: see {described_in}")
         case "extra_forbidden":
-            known = _keys(model, detail["loc"][:-1])
-            return replace(error, found=f"{place} is no key", instead=f"known here: {known}; see {described_in}")
+            known = keys_at(model, detail["loc"][:-1])
+            found = f"unknown key {place}{meant(str(detail['loc'][-1]), known)}"
+            return replace(error, found=found, instead=f"known here: {', '.join(known) or 'none'}; see {described_in}")
         case "value_error":
             return replace(error, instead=str(detail["ctx"]["error"]))
     return replace(error, instead=error.instead.replace("input should be", "it must be"))
-
-
-def _keys(model: Any, path: tuple[str | int, ...]) -> str:
-    """Returns the keys of the mapping at a path, as the models define them."""
-    for part in path:
-        fields = getattr(model, "model_fields", {})
-        model = fields[part].annotation if part in fields else model
-        while not isinstance(model, type) or not issubclass(model, pydantic.BaseModel):
-            inner = [each for each in getattr(model, "__args__", ()) if each is not type(None)]
-            if not inner:
-                break
-            model = inner[-1]
-    return ", ".join(field.alias or name for name, field in getattr(model, "model_fields", {}).items()) or "none"

@@ -135,7 +135,11 @@ class Bounds:
             else "length first, for example `Len(s) < N`"
         )
         self.refuse(
-            facts, NoRoom, value.span, f"{name} may get {found.high} elements, but holds {kind.max}", f"test its {test}"
+            facts,
+            NoRoom,
+            value.span,
+            f"{name} may get {found.high} elements, but holds at most {kind.max}",
+            f"test its {test}",
         )
 
     def elements_fit(self, value: ir.Expr, kind: ir.Set | ir.Bits | ir.Sequence, name: str, facts: Facts) -> None:
@@ -235,7 +239,7 @@ class Bounds:
                         facts,
                         IndexOutOfRange,
                         expression.span,
-                        "Tail of a sequence that may be empty",
+                        "the sequence given to Tail may be empty",
                         "test it first, for example `Len(s) > 0`",
                     )
                 return replace(expression, sequence=sequence)
@@ -318,7 +322,7 @@ class Bounds:
                     facts,
                     SignsMixed,
                     expression.span,
-                    f"a comparison of {interval_text(one)} with {interval_text(other)}: no C integer holds both",
+                    f"this compares {interval_text(one)} with {interval_text(other)}, and no C integer holds both",
                     "test for negative values first, or use a field of at most 63 bits",
                 )
         return replace(expression, left=left, right=right)
@@ -346,7 +350,7 @@ class Bounds:
                 facts,
                 SignsMixed,
                 expression.span,
-                f"a choice between values in {interval_text(found)}: no C integer holds all",
+                f"this chooses between values in {interval_text(found)}, and no C integer holds all of them",
                 "test for negative values first, or use a field of at most 63 bits",
             )
         return replace(done, interval=facts.interval(done, found))
@@ -511,7 +515,7 @@ class Bounds:
                     facts,
                     NoneChosen,
                     expression.span,
-                    "CHOOSE where nothing shows that there is one to choose",
+                    "CHOOSE may have nothing to choose from",
                     "write IF \\E i \\in a..b : P(i) THEN CHOOSE ... ELSE ..., or use FirstIndex",
                 )
         return replace(done, interval=facts.interval(done, found))
@@ -540,8 +544,8 @@ class Bounds:
                 facts,
                 LoopUnbounded,
                 span,
-                f"a loop of up to {most} iterations",
-                f"{LOOP_MAX} are the most that a step in the kernel may have",
+                f"this loop may have {most} iterations",
+                f"a step in the kernel may have at most {LOOP_MAX}",
             )
             most = LOOP_MAX
         return replace(expression, low=low, high=high, bound=most)

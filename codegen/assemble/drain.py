@@ -34,15 +34,15 @@ def compile_daemon_steps(compiler: StepCompiler, others: dict[str, ir.Step]) -> 
         elif plan.step in others:
             errors.add(
                 LayoutInconsistent(
-                    span, f"{plan.step} is a step of a hook already", "define another operator that calls it"
+                    span, f"{plan.step} is already a step of a hook", "define another operator that calls it"
                 )
             )
         elif len(operator.parameters) != 2:
             errors.add(
                 StepSignature(
                     operator.span,
-                    f"{plan.step} has {len(operator.parameters)} parameters, and is run by the drain",
-                    "a step there is Step(cell, msg): it knows no time, and no processor",
+                    f"{plan.step} has {len(operator.parameters)} parameters, and the drain runs it",
+                    "write Step(cell, msg): the drain gives a step no env",
                 )
             )
         elif plan.step in steps:
@@ -51,7 +51,7 @@ def compile_daemon_steps(compiler: StepCompiler, others: dict[str, ir.Step]) -> 
                 errors.add(
                     LayoutInconsistent(
                         span,
-                        f"{plan.step} is a step of cells with other fields already",
+                        f"{plan.step} is already a step of cells with other fields",
                         "give the tables' cells the same fields, or define another operator that calls it",
                     )
                 )

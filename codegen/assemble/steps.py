@@ -39,7 +39,7 @@ class StepCompiler:
                 StepSignature(
                     operator.span,
                     f"{plan.step} has {len(operator.parameters)} parameters",
-                    "a step is Step(cell, msg) or Step(cell, msg, env)",
+                    "write Step(cell, msg) or Step(cell, msg, env)",
                 )
             )
             return None
@@ -81,7 +81,7 @@ def compile_steps(compiler: StepCompiler) -> dict[str, ir.Step]:
                 errors.add(
                     LayoutInconsistent(
                         span,
-                        f"{plan.step} is a step of {tables[plan.step][0]} already",
+                        f"{plan.step} is already a step of {tables[plan.step][0]}",
                         "a step works on one table: define another operator that calls it",
                     )
                 )

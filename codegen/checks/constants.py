@@ -32,4 +32,4 @@ def check(resolved: Resolved, module: Module, errors: Errors) -> None:
     for name in resolved.constants:
         if name not in names and name not in resolved.used:
             span = resolved.source.span("constants", name)
-            errors.add(ConstantUndefined(span, f"neither the module nor the layout has a use for {name}", "remove it"))
+            errors.add(ConstantUndefined(span, f"neither the module nor the layout uses {name}", "remove it"))

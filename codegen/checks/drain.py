@@ -22,11 +22,13 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     for one in (plan.written, plan.synced, *plan.begins):
         _check_verdicts(steps[one.step], ("Continue", "Drop"), errors)
         known = place - {plan.number} if one in plan.begins else place
-        _check_known(steps[one.step], known, f"which is zero there: it is told {', '.join(sorted(known))}", errors)
+        _check_known(
+            steps[one.step], known, f"which is zero there: the drain sets only {', '.join(sorted(known))}", errors
+        )
     if resolved.recovery is not None and resolved.layout.drain is not None:
         step = steps[resolved.recovery.plan.step]
         _check_verdicts(step, ("Continue", "Drop"), errors)
-        _check_known(step, set(resolved.layout.drain.entry), "which is not in `drain.entry`, and so in no file", errors)
+        _check_known(step, set(resolved.layout.drain.entry), "which is not in `drain.entry`, so no file has it", errors)
 
 
 def _check_verdicts(facts: StepFacts, verdicts: tuple[str, ...], errors: Errors) -> None:
@@ -35,8 +37,8 @@ def _check_verdicts(facts: StepFacts, verdicts: tuple[str, ...], errors: Errors)
             errors.add(
                 StepSignature(
                     leaf.span,
-                    f"{facts.step.name} says {leaf.verdict} in the drain",
-                    f"it ends with {' or '.join(verdicts)} there",
+                    f"{facts.step.name} ends with {leaf.verdict} in the drain",
+                    f"it must end with {' or '.join(verdicts)} there",
                 )
             )
 
@@ -50,7 +52,7 @@ def _check_take(resolved: Resolved, plan: SectionPlan, facts: StepFacts, errors:
             errors.add(
                 StepSignature(
                     leaf.cell[0].span,
-                    f"{step.name} changes a cell of {plan.table}, from which the drain only takes",
+                    f"{step.name} changes a cell of {plan.table}, which the drain only reads",
                     "return the cell as it is",
                 )
             )
@@ -59,16 +61,16 @@ def _check_take(resolved: Resolved, plan: SectionPlan, facts: StepFacts, errors:
                 errors.add(
                     StepSignature(
                         assign.span,
-                        f"{step.name} changes msg.{resolved.drain.lane}, which says which lane is drained",
-                        "leave it",
+                        f"{step.name} changes msg.{resolved.drain.lane}, which names the lane that is drained",
+                        "leave it as it is",
                     )
                 )
     if tail and tail in facts.message_read:
         errors.add(
             StepSignature(
                 step.span,
-                f"{step.name} uses the message's {tail}, which nobody has there",
-                "only steps of hooks.user can",
+                f"{step.name} uses the message's {tail}, which the drain does not have",
+                "only steps of hooks.user can use it",
             )
         )
 

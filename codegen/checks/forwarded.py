@@ -21,13 +21,13 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     if not resolved.user:
         return
     forwarded = _forwarded(resolved, steps)
-    _check_hook(resolved, steps, resolved.user, forwarded, "which no section of xdp forwards", errors)
+    _check_hook(resolved, steps, resolved.user, forwarded, "but no section of xdp forwards these", errors)
     _check_hook(
         resolved,
         steps,
         resolved.tc,
         _replied(resolved, steps, forwarded),
-        "with which no section of user replies",
+        "but no section of user replies with these",
         errors,
     )
 

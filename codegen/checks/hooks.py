@@ -27,8 +27,8 @@ def check_contended(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                 errors.add(
                     LayoutInconsistent(
                         position(resolved, plan),
-                        f"{plan.step} is dropped when contended, but {writer} may have written before",
-                        "say `contended: skip`, or `never` where nobody else can write the cell then",
+                        f"{plan.step} drops the message when contended, but {writer} may already have written a cell",
+                        "write `contended: skip`, or `never` if nobody else can write the cell then",
                     )
                 )
             if facts.goes_on_changed:
@@ -38,13 +38,13 @@ def check_contended(resolved: Resolved, steps: Steps, errors: Errors) -> None:
 def check_user(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     in_row = isinstance(resolved.layout.hooks.user, list)
     verdicts: tuple[str, ...] = ("Reply", "Drop")
-    instead = "it ends with Reply or Drop"
+    instead = "it must end with Reply or Drop"
     if in_row:
-        verdicts, instead = ("Continue", *verdicts), "it ends with Continue, Reply or Drop"
+        verdicts, instead = ("Continue", *verdicts), "it must end with Continue, Reply or Drop"
     for plan in resolved.user:
         for leaf in steps[plan.step].ends:
             if leaf.verdict not in verdicts:
-                errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", instead))
+                errors.add(StepSignature(leaf.span, f"the user step ends with {leaf.verdict}", instead))
             if plan.reads and leaf.cell:
                 errors.add(
                     StepSignature(
@@ -67,19 +67,19 @@ def check_again(resolved: Resolved, plan: SectionPlan, facts: StepFacts, errors:
             LayoutInconsistent(
                 resolved.source.span(*plan.position[:-1], "again"),
                 f"no branch of {plan.step} has the label {plan.again}",
-                f"those that drop have {', '.join(labels)}"
+                f"the branches that drop have the labels {', '.join(labels)}"
                 if labels
-                else f"give one that drops a label: `{plan.again} :: Drop(cell, msg)`",
+                else f"add the label to a branch that drops: `{plan.again} :: Drop(cell, msg)`",
             )
         )
     for leaf in called:
         if leaf.verdict != "Drop" or leaf.cell:
-            what = f"says {leaf.verdict}" if leaf.verdict != "Drop" else "changes its cell"
+            what = f"ends with {leaf.verdict}" if leaf.verdict != "Drop" else "changes its cell"
             errors.add(
                 StepSignature(
                     leaf.span,
-                    f"{plan.step} is to be looked at again after {plan.again}, which {what}",
-                    "it must be a Drop that leaves the cell as it was",
+                    f"the daemon runs {plan.step} again after {plan.again}, which {what}",
+                    "it must be a Drop that leaves the cell as it is",
                 )
             )
 
@@ -95,7 +95,7 @@ def check_forwards(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                 errors.add(
                     LayoutInconsistent(
                         leaf.span,
-                        f"{plan.step} forwards, but the layout has no hooks.user that would serve what it forwards",
+                        f"{plan.step} forwards, but the layout has no hooks.user to serve these messages",
                         "add hooks.user, or end with Drop or Reply",
                     )
                 )

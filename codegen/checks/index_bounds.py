@@ -24,7 +24,7 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                 reason = (
                     "which is `atomic: owned`"
                     if table.atomic == "owned"
-                    else f"which is looked up after {writer} may have changed a cell"
+                    else f"whose lookup comes after {writer} may have changed a cell"
                 )
                 errors.add(_beyond(resolved, table, plan, reason))
             if steps[plan.step].goes_on_changed:

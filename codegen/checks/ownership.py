@@ -27,15 +27,15 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                         LayoutInconsistent(
                             leaf.span,
                             f"{writes} ends the hook",
-                            "Continue, to a section that writes a word: by that the cell is given away",
+                            "end with Continue, and let a later section write a word: that gives the cell away",
                         )
                     )
             if not any(_swaps(resolved, steps, later) for later in hook[at + 1 :]):
                 errors.add(
                     LayoutInconsistent(
                         position(resolved, plan),
-                        f"{writes} no section behind it writes a word",
-                        "add one: by that the cell is given away",
+                        f"{writes} no later section writes a word",
+                        "add one: its write gives the cell away",
                     )
                 )
 

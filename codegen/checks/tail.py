@@ -29,7 +29,7 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                     LayoutInconsistent(
                         span,
                         f"{plan.step} uses the message's {tail}, which no program sees",
-                        "only steps of hooks.user can",
+                        "only steps of hooks.user can use it",
                     )
                 )
         elif resolved.tables[plan.table].atomic == "word":
@@ -37,8 +37,8 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                 errors.add(
                     LayoutInconsistent(
                         span,
-                        f"{plan.step} changes the message's {tail} as it changes a word",
-                        "change it in a section of another table",
+                        f"{plan.step} changes the message's {tail} and a word in one branch",
+                        "change the tail in a section of another table",
                     )
                 )
 

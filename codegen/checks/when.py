@@ -21,13 +21,17 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
             continue
         for leaf in busy(steps[plan.step], resolved.message, plan.when):
             does = (
-                "changes the cell" if leaf.cell else "changes the message" if leaf.message else f"says {leaf.verdict}"
+                "changes the cell"
+                if leaf.cell
+                else "changes the message"
+                if leaf.message
+                else f"ends with {leaf.verdict}"
             )
             errors.add(
                 LayoutInconsistent(
                     position(resolved, plan),
                     f"{plan.step} {does} at {leaf.span} for messages whose {plan.when.field} is not listed in `when`",
-                    "list them, or let the step say Continue(cell, msg) of them",
+                    "list them, or let the step end with Continue(cell, msg) for them",
                 )
             )
 

@@ -121,7 +121,7 @@ def expect(found: object, wanted: type[Wanted]) -> Wanted:
     Another class is a mistake of the caller, not of the user.
     """
     if not isinstance(found, wanted):
-        raise TypeError(f"only {wanted.__name__} can be here, not {found!r}")
+        raise TypeError(f"expected {wanted.__name__}, found {found!r}")
     return found
 
 

@@ -39,17 +39,19 @@ def check_names(context: Context) -> None:
     places += [("tables", name, "cell", inner) for name, table in layout.tables.items() for inner in table.cell]
     for place in places:
         if place[-1] in C_KEYWORDS:
-            context.complain(place, f"{place[-1]} is a word of C", "choose another name")
+            context.complain(place, f"{place[-1]} is a keyword of C or Python", "choose another name")
     for name in layout.types:
         context.at(("types", name), layout.types[name], name, ("types", name))
         if re.fullmatch(r"u\d+|bool", name):
-            context.complain(("types", name), f"{name} is a type already", "choose another name")
+            context.complain(("types", name), f"{name} is already a type", "choose another name")
     for place, macro in (
         *((("constants", name), upper(name)) for name in layout.constants),
         *((place, f"WIRE_{upper(str(place[-1]))}") for place in places if place[0] in ("message", "handover")),
     ):
         if macro in C_CONSTANTS:
-            context.complain(place, f"{place[-1]} would be {macro} in C, as another is", "choose another name")
+            context.complain(
+                place, f"{place[-1]} becomes {macro} in C, which the header already defines", "choose another name"
+            )
     for name in ("message", "contended", "reads", "again", *MAPS):
         if name in layout.tables:
             context.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
@@ -57,7 +59,7 @@ def check_names(context: Context) -> None:
         if called in LIBRARY_FUNCTIONS:
             context.complain(
                 ("tables", called),
-                f"a map is a variable in C, and {called}() is a function of its library, which clang knows without "
+                f"a table becomes a variable in C, and {called}() is a library function that clang knows without "
                 "a declaration",
                 f"choose another name, such as {called}s or {called}_cells",
             )
@@ -72,17 +74,17 @@ def check_indices(context: Context, message: ir.Record, tables: dict[str, ir.Tab
             continue
         kind = kinds[table.index]
         if not isinstance(kind, ir.UInt) or kind.width > 32:
-            context.complain(place, f"msg.{table.index} is no index", "it must be u1 to u32")
+            context.complain(place, f"msg.{table.index} cannot be an index", "its type must be u1 to u32")
 
 
 def check_wire(context: Context, message: ir.Record) -> None:
     order, fields = context.layout.wire.order, context.layout.message
     for at, name in enumerate(order):
         if name not in fields:
-            reason = "is local, and" if name in context.layout.local else "is no field of the message, and"
-            reason = "is handed over after these, and" if name in context.layout.handover else reason
+            reason = "is local, so it" if name in context.layout.local else "is not a field of the message, so it"
+            reason = "is a handover field, which follows these, so it" if name in context.layout.handover else reason
             context.complain(
-                ("wire", "order", at), f"{name} {reason} cannot be on the wire", f"there is {', '.join(fields)}"
+                ("wire", "order", at), f"{name} {reason} cannot be on the wire", f"the fields are {', '.join(fields)}"
             )
         elif name in order[:at]:
             context.complain(("wire", "order", at), f"{name} is on the wire twice", "keep one of them")
@@ -97,11 +99,11 @@ def check_wire(context: Context, message: ir.Record) -> None:
         part = "message" if name in fields else "handover"
         if (name in fields or name in context.layout.handover) and not isinstance(kind, WIRE_TYPES):
             context.complain(
-                (part, name), f"{part}.{name} is no uN, bool, enum, bytes or bits", "only those are on the wire"
+                (part, name), f"{part}.{name} cannot be on the wire", "its type must be uN, bool, enum, bytes or bits"
             )
     if context.layout.handover and context.layout.hooks.user is None:
         context.complain(
-            ("handover",), "fields are handed over, but there is no user hook", "make them local, or add hooks.user"
+            ("handover",), "there are handover fields, but no user hook", "make them local, or add hooks.user"
         )
 
 
@@ -117,24 +119,24 @@ def check_ahead(context: Context) -> None:
         if at:
             context.complain(
                 place,
-                f"cells of {tables[0]} are read ahead already",
-                "choose the table whose cells are in the caches least often",
+                f"cells of {tables[0]} are already read ahead",
+                "keep `ahead` on the table whose cells are least often in the caches",
             )
         elif name not in stepped:
             context.complain(
-                place, f"hooks.xdp has no section on {name}", "remove `ahead`, or choose a table that it steps"
+                place, f"hooks.xdp has no section on {name}", "remove `ahead`, or move it to a table that xdp steps"
             )
         elif index in layout.handover or (index in layout.local and not (isinstance(local, Local) and local.source)):
             context.complain(
                 place,
-                f"msg.{index} is not known when a packet comes",
+                f"msg.{index} is not yet known when a packet arrives",
                 "its cells cannot be read ahead: remove `ahead`",
             )
         elif layout.hooks.user is None:
             context.complain(
                 place,
                 "cells are read ahead, but there is no user hook",
-                "remove it: it is the daemon that tells XDP which interfaces can",
+                "remove `ahead`: only the daemon can say which interfaces support it",
             )
 
 
@@ -148,23 +150,23 @@ def check_restore(context: Context, tables: dict[str, ir.TableLayout]) -> None:
         context.complain(
             ("tables", restore.rows, "atomic"),
             f"rows are restored from {restore.rows}, which is `atomic: {table.atomic}`",
-            "say `atomic: owned`: the daemon fills its cells, and nobody else has to do with them",
+            "write `atomic: owned`: only the daemon accesses its cells",
         )
     fate = dict(tables[restore.rows].cell.fields).get(restore.fate.field)
     if not isinstance(fate, ir.Enum):
         context.complain(
             ("restore", "fate", "field"),
-            f"{restore.fate.field} is no enum of the cells of {restore.rows}",
-            "add one that says what became of a row",
+            f"the cells of {restore.rows} have no enum field {restore.fate.field}",
+            "add one, whose members are the outcomes of a row",
         )
         return
     for at, member in enumerate(restore.fate.done):
         if member not in fate.members[1:]:
             context.complain(
                 ("restore", "fate", "done", at),
-                f"{member} is no fate of a row",
-                f"it is one of {', '.join(fate.members[1:])}; {fate.members[0]} is that of a row that "
-                "nothing has become of",
+                f"{member} cannot be an outcome of a row",
+                f"choose from {', '.join(fate.members[1:])}; the first member, {fate.members[0]}, "
+                "means that the row is pending",
             )
 
 
@@ -181,7 +183,7 @@ def check_budgets(context: Context) -> None:
         if there and budget is None:
             context.complain(("budget",), f"the {program} program has no budget", "give it insns, states and stack")
         if not there and budget is not None:
-            context.complain(("budget", program), f"a budget for {program}, which there is not", "remove it")
+            context.complain(("budget", program), f"there is a budget for {program}, but no such program", "remove it")
 
 
 def check_older(context: Context) -> None:
@@ -189,8 +191,8 @@ def check_older(context: Context) -> None:
     if older is None:
         return
     if older.since is not None and version(older.since) >= version(older.before):
-        found = f"no kernel is before {older.before} and not before {older.since}"
-        context.complain(("older", "since"), found, "make `since` the older of the two")
+        found = f"no kernel is older than {older.before} and not older than {older.since}"
+        context.complain(("older", "since"), found, "`since` must be older than `before`")
     for name in older.tables:
         table = context.layout.tables.get(name)
         # An override may already have made it a spin_lock.
@@ -199,6 +201,6 @@ def check_older(context: Context) -> None:
         found = "there is no such table" if table is None else f"it is `atomic: {table.atomic}`, which every kernel has"
         context.complain(
             ("older", "tables", name),
-            f"{name} needs nothing else on older kernels: {found}",
-            "name the tables that are `atomic: res_spin_lock`",
+            f"{name} needs no variant for older kernels: {found}",
+            "list only tables with `atomic: res_spin_lock`",
         )

@@ -47,8 +47,10 @@ class Context:
             self.used.add(bound)
             value = self.constants.get(bound)
             if not isinstance(value, int) or isinstance(value, bool):
-                reason = "is no constant of the layout" if value is None else "is no number"
-                self.complain(place, f"{bound} {reason}", "write a number, or the name of a constant that is one")
+                reason = "is not a constant of the layout" if value is None else "is not a number"
+                self.complain(
+                    place, f"{bound} {reason}", "write a number, or the name of a constant whose value is one"
+                )
                 return fallback
         else:
             value = bound
@@ -66,7 +68,7 @@ class Context:
             case EnumType(enum=members):
                 for at, member in enumerate(members):
                     if member in members[:at]:
-                        self.complain((*place, "enum", at), f"{member} is twice in enum {name}", "keep one of them")
+                        self.complain((*place, "enum", at), f"enum {name} has {member} twice", "keep one of them")
                 return ir.Enum(name, tuple(dict.fromkeys(members)))
             case BytesType(bytes=size):
                 return ir.Bytes(self.bound(size, (*place, "bytes"), 1, 1024, 1))
@@ -75,7 +77,7 @@ class Context:
                 if not isinstance(kind, (ir.UInt, ir.Enum, ir.Bool, ir.Bytes)):
                     self.complain(
                         (*place, "set"),
-                        "a set of sets, arrays or records",
+                        "a set cannot hold sets, arrays or records",
                         "its elements must be uN, enum, bool or bytes",
                     )
                 return ir.Set(kind, self.bound(size, (*place, "max"), 1, 4096, 1))
@@ -100,7 +102,7 @@ class Context:
         if match := re.fullmatch(r"u(\d+)", text):
             width = int(match[1])
             if not 1 <= width <= 64:
-                self.complain(place, f"{text} has {width} bits", "u1 to u64 can be compiled")
+                self.complain(place, f"{text} has {width} bits", "choose from u1 to u64")
                 return ir.UInt(64)
             return ir.UInt(width)
         target = self.target(text)

@@ -52,14 +52,14 @@ def plan_drain(context: Context, message: ir.Record, tables: dict[str, ir.TableL
     if model is None:
         return None
     if model.each not in tables:
-        context.complain(("drain", "each"), f"there is no table {model.each}", f"there is {', '.join(tables)}")
+        context.complain(("drain", "each"), f"there is no table {model.each}", f"the tables are {', '.join(tables)}")
         return None
     each = tables[model.each]
     if each.capacity > LANES_MAX:
         context.complain(
             ("drain", "each"),
-            f"{model.each} has {each.capacity} cells, and each would be a lane",
-            f"{LANES_MAX} can be",
+            f"{model.each} has {each.capacity} cells, and each of them is a lane",
+            f"there can be at most {LANES_MAX} lanes",
         )
     number = model.number.removeprefix("msg.")
     check_entry(context, model.entry, message, each.index, number)
@@ -95,7 +95,7 @@ def planned(
         context.complain(
             (*place, table),
             f"the drain {does} a cell of {table}, which is `atomic: {model.atomic}`",
-            f"it must be {' or '.join(atomic)}: nobody waits for the drain, and it for nobody",
+            f"it must be {' or '.join(atomic)}: the drain and the programs do not wait for each other",
         )
         return None
     return SectionPlan(table, step, "drop", False, (*place, table), True, reads)
@@ -109,19 +109,23 @@ def check_entry(context: Context, entry: list[str], message: ir.Record, lane: st
         if name not in kinds:
             context.complain(place, f"the message has no field {name}", f"it has {', '.join(kinds)}")
         elif not isinstance(kinds[name], ENTRY_TYPES) or (context.layout.tail and context.layout.tail.field == name):
-            context.complain(place, f"message.{name} is no uN, bool, enum, bytes or bits", "only those are in a file")
+            context.complain(
+                place, f"message.{name} cannot be in a file", "its type must be uN, bool, enum, bytes or bits"
+            )
         elif name in entry[:at]:
-            context.complain(place, f"{name} is in the entry twice", "keep one of them")
+            context.complain(place, f"the entry has {name} twice", "keep one of them")
     for name, what in (
-        (ir.EPOCH, "since when numbers are counted"),
-        (lane, "which lane it is"),
+        (ir.EPOCH, "the epoch of the numbers"),
+        (lane, "the lane"),
         (number, "the record's number"),
     ):
         if name not in entry:
-            context.complain(("drain", "entry"), f"the entry lacks {name}, which says {what}", "add it")
+            context.complain(("drain", "entry"), f"the entry lacks {name}, which is {what}", "add it")
         elif name in kinds and not isinstance(kinds[name], ir.UInt):
             context.complain(
-                ("drain", "entry", entry.index(name)), f"message.{name} is no number, and says {what}", "make it uN"
+                ("drain", "entry", entry.index(name)),
+                f"message.{name} is {what}, so it must be a number",
+                "make its type uN",
             )
 
 
@@ -132,7 +136,7 @@ def check_mark(context: Context, plan: SectionPlan, table: ir.TableLayout, numbe
         if not isinstance(fields.get(name), ir.UInt):
             context.complain(
                 plan.position,
-                f"a cell of {plan.table} has no uN field {name}, by which the daemon knows how far it has come",
+                f"a cell of {plan.table} has no uN field {name}, where the daemon reads how far the drain has come",
                 "add it",
             )
 
@@ -142,8 +146,8 @@ def check_lane(context: Context, plan: SectionPlan, table: ir.TableLayout, each:
     if table.index != each.index:
         context.complain(
             plan.position,
-            f"{plan.table} is indexed by msg.{table.index}, and the lanes by msg.{each.index}",
-            "index both alike",
+            f"msg.{table.index} indexes {plan.table}, but msg.{each.index} indexes the lanes",
+            "index both with the same field",
         )
     elif table.capacity < each.capacity:
         context.complain(
@@ -159,27 +163,27 @@ def plan_recovery(context: Context, message: ir.Record) -> RecoveryPlan | None:
     if model is None:
         return None
     if drain is None:
-        context.complain(("recover",), "recovery, but nothing is drained to files", "add `drain`, or remove it")
+        context.complain(("recover",), "there is `recover`, but no `drain`", "add `drain`, or remove `recover`")
         return None
     if ENTRY in context.layout.tables:
         context.complain(
             ("tables", ENTRY),
-            f"a table cannot be called {ENTRY} where there is `recover`: its cells are called that",
+            f"a table cannot be called {ENTRY} in a layout with `recover`, whose own cells have this name",
             "choose another name",
         )
     key = model.key.removeprefix("msg.")
     if key not in drain.entry:
-        context.complain(("recover", "key"), f"msg.{key} is not in `drain.entry`", f"there is {', '.join(drain.entry)}")
+        context.complain(("recover", "key"), f"msg.{key} is not in `drain.entry`", f"that has {', '.join(drain.entry)}")
     elif not isinstance(dict(message.fields).get(key), ir.UInt):
-        context.complain(("recover", "key"), f"msg.{key} is no number", "a key must be uN")
+        context.complain(("recover", "key"), f"msg.{key} cannot be the key", "its type must be uN")
     fields = []
     for name, text in model.cell.items():
         place: Place = ("recover", "cell", name)
         kind = context.at(place, text, f"{ENTRY}.{name}", place)
         if not isinstance(kind, ENTRY_TYPES):
-            context.complain(place, f"{name} is no uN, bool, enum, bytes or bits", "only those are in a row")
+            context.complain(place, f"{name} cannot be in a row", "its type must be uN, bool, enum, bytes or bits")
         if name == key:
-            context.complain(place, f"{name} is the key's name, which a row has before the cell", "choose another name")
+            context.complain(place, f"{name} is already the name of the row's key", "choose another name")
         fields.append((name, kind))
     table = ir.TableLayout(ENTRY, ir.Record(f"{ENTRY}_cell", tuple(fields)), "array", 1, key, "user")
     return RecoveryPlan(key, table, SectionPlan(ENTRY, model.step, "drop", False, ("recover", "step"), True))

@@ -33,7 +33,7 @@ def read_layout(
         errors.add(
             LayoutInconsistent(
                 found[1].span("protocol"),
-                f"the protocol is called {found[0].protocol}, its folder {name}",
+                f"the protocol is called {found[0].protocol}, but its folder {name}",
                 f"write `protocol: {name}`, or rename the folder",
             )
         )

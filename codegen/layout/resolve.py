@@ -149,17 +149,19 @@ class Resolver:
         if model.atomic == "word" and bits > WORD_BITS:
             self.context.complain(
                 (*place, "atomic"),
-                f"a cell of {name} takes {bits} bits, a word has {WORD_BITS}",
+                f"a cell of {name} takes {bits} bits, but a word has {WORD_BITS}",
                 "make its fields smaller, or choose spin_lock or res_spin_lock",
             )
         if model.own_line and model.atomic not in ("word", "owned"):
             reason = (
-                "are the daemon's alone" if model.atomic == "user" else "take whole cache lines where that costs little"
+                "belong to the daemon alone"
+                if model.atomic == "user"
+                else "already get whole cache lines if that costs little"
             )
             self.context.complain(
                 ("tables", name, "own_line"),
                 f"cells of {name}, which is `atomic: {model.atomic}`, {reason}",
-                "remove it, or choose word or owned",
+                "remove `own_line`, or choose `atomic: word` or `owned`",
             )
         return ir.TableLayout(
             name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic, model.ahead, model.own_line
@@ -171,14 +173,12 @@ class Resolver:
             fields.append((name, self.context.at(("message", name), text, f"message.{name}", ("message", name))))
         for name, text in self.context.layout.handover.items():
             if name in self.context.layout.message:
-                self.context.complain(
-                    ("handover", name), f"{name} is a field of `message` already", "rename one of them"
-                )
+                self.context.complain(("handover", name), f"`message` already has a field {name}", "rename one of them")
                 continue
             fields.append((name, self.context.at(("handover", name), text, f"message.{name}", ("handover", name))))
         for name in self.context.layout.local:
             if name in self.context.layout.message or name in self.context.layout.handover:
-                self.context.complain(("local", name), f"{name} is a field on the wire already", "rename one of them")
+                self.context.complain(("local", name), f"the wire already has a field {name}", "rename one of them")
                 continue
             place, text, enum_name = self.context.local_target(name)
             fields.append((name, self.context.at(place, text, enum_name, place)))
@@ -196,25 +196,29 @@ class Resolver:
         for part in ("message", "handover", "local"):
             if model.field in getattr(self.context.layout, part):
                 self.context.complain(
-                    ("tail", "field"), f"{model.field} is a field of `{part}` already", "rename one of them"
+                    ("tail", "field"), f"`{part}` already has a field {model.field}", "rename one of them"
                 )
         if model.field in C_KEYWORDS:
-            self.context.complain(("tail", "field"), f"{model.field} is a word of C", "choose another name")
+            self.context.complain(
+                ("tail", "field"), f"{model.field} is a keyword of C or Python", "choose another name"
+            )
         place: Place = ("tail", "length")
         if model.length not in self.context.layout.message:
             self.context.complain(
-                place, f"{model.length} is no field of `message`", f"there is {', '.join(self.context.layout.message)}"
+                place, f"`message` has no field {model.length}", f"it has {', '.join(self.context.layout.message)}"
             )
         else:
             kind = self.context.at(("message", model.length), self.context.layout.message[model.length], "", place)
             if not isinstance(kind, ir.UInt) or not longest < 2**kind.width <= 2**32:
                 self.context.complain(
-                    place, f"message.{model.length} cannot say how long a tail is", f"it must be uN, and hold {longest}"
+                    place,
+                    f"message.{model.length} cannot be the length of a tail",
+                    f"its type must be uN, and hold {longest}",
                 )
         if self.context.layout.hooks.user is None:
             self.context.complain(
                 ("tail",),
-                "a tail, but there is no user hook, and nobody else looks at it",
+                "there is a tail, but no user hook, and nothing else reads it",
                 "remove it, or add hooks.user",
             )
         return (
@@ -227,16 +231,16 @@ class Resolver:
         for at, name in enumerate(self.context.layout.forwards):
             place: Place = ("forwards", at)
             if name in self.context.layout.handover:
-                self.context.complain(place, f"{name} is handed over, and forwarded so", "remove it")
+                self.context.complain(place, f"{name} is a handover field, so it is forwarded already", "remove it")
             elif name not in self.context.layout.message:
                 self.context.complain(
-                    place, f"{name} is no field of `message`", f"there is {', '.join(self.context.layout.message)}"
+                    place, f"`message` has no field {name}", f"it has {', '.join(self.context.layout.message)}"
                 )
             elif name in self.context.layout.forwards[:at]:
-                self.context.complain(place, f"{name} is forwarded twice", "name it once")
+                self.context.complain(place, f"`forwards` has {name} twice", "keep one of them")
         if self.context.layout.forwards and self.context.layout.hooks.user is None:
             self.context.complain(
-                ("forwards",), "fields are forwarded, but there is no user hook", "remove it, or add hooks.user"
+                ("forwards",), "there is `forwards`, but no user hook", "remove it, or add hooks.user"
             )
 
     def environment(self) -> ir.Record:
@@ -245,11 +249,11 @@ class Resolver:
         if clock is not None:
             kind = self.context.type(clock.type, ("env", "now", "type"), "now")
             if not isinstance(kind, ir.UInt):
-                self.context.complain(("env", "now", "type"), f"the clock's type is {clock.type}", "it must be uN")
+                self.context.complain(("env", "now", "type"), f"the clock has the type {clock.type}", "it must be uN")
                 kind = ir.UInt(64)
             if clock.tick_ns & (clock.tick_ns - 1):
                 self.context.complain(
-                    ("env", "now", "tick_ns"), f"a tick of {clock.tick_ns} ns", "it must be a power of two"
+                    ("env", "now", "tick_ns"), f"the tick is {clock.tick_ns} ns", "it must be a power of two"
                 )
             fields.append(("now", kind))
         if self.context.layout.env.cpu is not None:
@@ -271,7 +275,7 @@ class Resolver:
                 self.context.complain(
                     ("env", "terms", "bytes"),
                     f"env.terms has {size} bytes",
-                    f"it is a hash: write {{bytes: {TERMS_BYTES}}}",
+                    f"write {{bytes: {TERMS_BYTES}}}: it is a hash",
                 )
             fields.append(("terms", ir.Bytes(TERMS_BYTES)))
         if self.context.layout.env.peer is not None:
@@ -303,7 +307,7 @@ class Resolver:
         if self.context.layout.hooks.user is None:
             self.context.complain(
                 ("env", name),
-                f"env.{name} is for steps of the user hook, and there is none",
+                f"env.{name} is for steps of the user hook, but there is no user hook",
                 "remove it, or add hooks.user",
             )
 
@@ -312,15 +316,15 @@ class Resolver:
         place, name = ("env", "token", "field"), text.removeprefix("msg.")
         if name not in self.context.layout.message:
             self.context.complain(
-                place, f"{name} is no field of `message`", f"there is {', '.join(self.context.layout.message)}"
+                place, f"`message` has no field {name}", f"it has {', '.join(self.context.layout.message)}"
             )
             return None
         kind = self.context.type(self.context.layout.message[name], ("message", name), name)
         if kind != ir.Bytes(TOKEN_BYTES):
             self.context.complain(
                 place,
-                f"a token does not fit {name}",
-                f"it has {TOKEN_BYTES} bytes: name a field with {{bytes: {TOKEN_BYTES}}}",
+                f"{name} cannot hold a token",
+                f"name a field of the type {{bytes: {TOKEN_BYTES}}}",
             )
         return name
 
@@ -331,7 +335,7 @@ class Resolver:
         self.age_until = self.context.bound(asked.until, (*place, "until"), 0, AGE_MAX, 0)
         if self.context.layout.env.now is None:
             self.context.complain(
-                place, "env.age counts ticks, and there is no env.now", "add env.now, which says how long a tick is"
+                place, "env.age counts ticks, but there is no env.now", "add env.now, which gives the length of a tick"
             )
         self.for_user_hook("age")
         return ir.UInt((self.age_until + 1).bit_length())
@@ -348,7 +352,7 @@ class Resolver:
             if match is None:
                 self.context.complain(
                     place,
-                    f"{name} comes from {text.source}",
+                    f"cannot compute {name} from {text.source}",
                     'write "hash(msg.field, table.capacity)", or "hash(msg.field, table.capacity, lower)"',
                 )
                 continue
@@ -361,8 +365,8 @@ class Resolver:
             if not known or not isinstance(kinds.get(source), ir.UInt):
                 self.context.complain(
                     place,
-                    f"msg.{source} is no uN field of the message on the wire, and no hash before this one",
-                    "hash one that is",
+                    f"msg.{source} cannot be hashed",
+                    "choose a uN field of `message` or `handover`, or a hash that comes before this one",
                 )
                 continue
             capacity = self.hash_capacity(size, place)
@@ -370,9 +374,7 @@ class Resolver:
                 continue
             kind = kinds[name]
             if not isinstance(kind, ir.UInt) or capacity - 1 >= 2**kind.width:
-                self.context.complain(
-                    place, f"an index 0..{capacity - 1} does not fit {name}", "make its type a wider uN"
-                )
+                self.context.complain(place, f"{name} cannot hold the indices 0..{capacity - 1}", "choose a wider uN")
                 continue
             found.append(ir.HashIndex(name, source, capacity, lower is not None))
         return tuple(found)
@@ -382,7 +384,7 @@ class Resolver:
         if dot:
             if table not in self.context.layout.tables:
                 self.context.complain(
-                    place, f"there is no table {table}", f"there is {', '.join(self.context.layout.tables)}"
+                    place, f"there is no table {table}", f"the tables are {', '.join(self.context.layout.tables)}"
                 )
                 return None
             return self.context.bound(self.context.layout.tables[table].capacity, place, 1, CAPACITY_MAX, 1)

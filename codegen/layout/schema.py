@@ -507,7 +507,7 @@ def read(
     try:
         return Layout.model_validate(source.values), source
     except ValidationError as error:
-        for complaint in complaints(error, source):
+        for complaint in complaints(error, source, Layout):
             errors.add(complaint)
     return None
 
@@ -541,12 +541,12 @@ def load(
         candidates = [path.parent / name, *(folder / Path(name).name for folder in folders)]
         found = next((candidate.resolve() for candidate in candidates if candidate.is_file()), None)
         if found is None or found in above:
-            reason = "is not there" if found is None else "uses this one"
+            reason = "does not exist" if found is None else "uses this one, so they use each other"
             errors.add(
                 FileMissing(
                     own.span("use", at),
                     f"the layout {name} {reason}",
-                    f"looked for it in {', '.join(display.name(one.parent) for one in candidates)}",
+                    f"it was looked for in {', '.join(display.name(one.parent) for one in candidates)}",
                 )
             )
             continue

@@ -54,7 +54,7 @@ class Sections:
                     self.context.complain(
                         (*place, "when"),
                         f"{plan.step} is the last section of {name}",
-                        "remove `when`: with it every message ends",
+                        "remove `when`: the last section must handle every message",
                     )
             plans.append(plan)
         return [plan for plan in plans if plan is not None]
@@ -63,7 +63,7 @@ class Sections:
         """Reads `when`: an enum field of the message, and some of its members."""
         if not isinstance(text, dict):
             self.context.complain(
-                place, f"when: {text}", "write {kind: [Member]}, of a field of the message that is an enum"
+                place, f"`when` is {text}", "write {kind: [Member]}, with an enum field of the message"
             )
             return None
         ((field, listed),) = text.items()
@@ -71,7 +71,7 @@ class Sections:
         if not isinstance(kind, ir.Enum):
             enums = [name for name, other in message.fields if isinstance(other, ir.Enum)]
             self.context.complain(
-                (*place, field), f"{field} is no field of the message that is an enum", f"there is {', '.join(enums)}"
+                (*place, field), f"the message has no enum field {field}", f"its enum fields are {', '.join(enums)}"
             )
             return None
         if isinstance(listed, str):
@@ -79,16 +79,16 @@ class Sections:
         members = self.context.constants.get(listed) if isinstance(listed, str) else tuple(listed)
         if not isinstance(members, tuple):
             self.context.complain(
-                (*place, field), f"{listed} is no constant that lists members", "write them: [Member]"
+                (*place, field), f"{listed} is not a constant with a list of members", "write the members: [Member]"
             )
             return None
         for member in members:
             if member not in kind.members:
                 self.context.complain(
-                    (*place, field), f"{member} is no member of {field}", f"there is {', '.join(kind.members)}"
+                    (*place, field), f"{field} has no member {member}", f"it has {', '.join(kind.members)}"
                 )
         if set(members) >= set(kind.members):
-            self.context.complain((*place, field), f"these are all members of {field}", "remove `when`")
+            self.context.complain((*place, field), f"`when` lists every member of {field}", "remove `when`")
         return ir.When(field, tuple(member for member in kind.members if member in members))
 
     def section(self, text: dict[str, str], place: Place, each: str | None = None) -> SectionPlan | None:
@@ -96,14 +96,16 @@ class Sections:
         named = table_and_step(self.context, text, place, ("contended",), "write {table: Step, contended: skip}")
         contended = text.get("contended", "drop")
         if contended not in ("drop", "skip", "never"):
-            self.context.complain((*place, "contended"), f"contended: {contended}", "it is drop, skip or never")
+            self.context.complain(
+                (*place, "contended"), f"`contended` is {contended}", "it must be drop, skip or never"
+            )
         if named is None:
             return None
         table, step = named
         if self.context.layout.tables[table].atomic == "user":
             self.context.complain(
                 (*place, table),
-                f"only the daemon has to do with {table}, which is `atomic: user`",
+                f"only the daemon can access {table}, which is `atomic: user`",
                 "choose word, spin_lock or res_spin_lock for it, or move the section to hooks.user",
             )
         self.check_owned(table, contended, place)
@@ -113,8 +115,8 @@ class Sections:
         if self.context.layout.tables[table].atomic == "owned" and contended != "never":
             self.context.complain(
                 (*place, table),
-                f"nothing keeps others from a cell of {table}, which is `atomic: owned`, while the section is at it",
-                "say `contended: never`, and have the model show it; or choose another `atomic`",
+                f"nothing protects a cell of {table}, which is `atomic: owned`, while the section runs",
+                "write `contended: never`, and show it in the model; or choose another `atomic`",
             )
 
     def user(self) -> list[SectionPlan]:
@@ -140,12 +142,12 @@ class Sections:
         if "contended" in text and not owned:
             self.context.complain(
                 (*place, "contended"),
-                f"contended: {text['contended']}, in the user hook",
-                f"remove it: a section there says so only where its table is `atomic: owned`, and {table} is not",
+                f"`contended` is {text['contended']}, in the user hook",
+                f"remove it: there only sections of tables with `atomic: owned` have it, and {table} has another",
             )
         reads = text.get("reads", default)
         if "reads" in text and reads not in ("table", "cell"):
-            self.context.complain((*place, "reads"), f"reads: {reads}", "it is table or cell")
+            self.context.complain((*place, "reads"), f"`reads` is {reads}", "it must be table or cell")
         elif reads == "table":
             self.check_read_table(table, place, alone=bool(default))
         elif reads == "cell":
@@ -153,7 +155,7 @@ class Sections:
         elif self.context.layout.tables[table].atomic not in ("word", "user", "owned"):
             self.context.complain(
                 (*place, table),
-                f"the user section steps a cell of {table}, which is under a guard",
+                f"the user section steps a cell of {table}, which a lock protects",
                 "only read it (`reads: cell`), or choose `atomic: word`",
             )
         if owned:
@@ -167,8 +169,8 @@ class Sections:
         if not alone:
             self.context.complain(
                 (*place, "reads"),
-                "a section of several that reads a whole table",
-                "read one cell, or make it all there is: `user: {table: Step}`",
+                "one section of several reads a whole table",
+                "read one cell, or make it the only section: `user: {table: Step}`",
             )
         elif atomic in ("user", "owned"):
             self.context.complain(
@@ -179,7 +181,7 @@ class Sections:
         elif atomic != "word":
             self.context.complain(
                 (*place, table),
-                f"the user section reads the whole of {table}, whose cells are no words",
+                f"the user section reads the whole of {table}, whose cells are not words",
                 "read one cell (`reads: cell`), or choose `atomic: word`",
             )
 
@@ -188,14 +190,14 @@ class Sections:
         if model.atomic == "res_spin_lock":
             self.context.complain(
                 (*place, table),
-                f"the user section reads a cell of {table}, which is under res_spin_lock",
-                "only a word, or a cell under spin_lock, can be read from userspace while it is written",
+                f"the user section reads a cell of {table}, which res_spin_lock protects",
+                "choose word or spin_lock: userspace cannot read such a cell safely while a program writes it",
             )
         elif model.atomic in ("user", "owned") or (model.atomic == "word" and not alone):
             self.context.complain(
                 (*place, "reads"),
-                f"a section that only reads a cell of {table}, which the user hook can step",
-                "remove `reads`: what a step leaves as it was is not written",
+                f"the section only reads a cell of {table}, which the user hook can step",
+                "remove `reads`: a cell that a step leaves as it is, is not written",
             )
 
     def sweep(self) -> list[tuple[str, list[SectionPlan]]]:
@@ -210,12 +212,14 @@ class Sections:
         """Reads the sections of a pass over the table `each`; `named` is the place that names the table."""
         if each not in self.context.layout.tables:
             self.context.complain(
-                named, f"there is no table {each}", f"there is {', '.join(self.context.layout.tables)}"
+                named, f"there is no table {each}", f"the tables are {', '.join(self.context.layout.tables)}"
             )
         plans = [self.section(text, (*place, number), each) for number, text in enumerate(texts)]
         if plans and plans[0] is not None and plans[0].table != each:
             self.context.complain(
-                plans[0].position, f"a pass over {each} begins with {plans[0].table}", f"begin with a section on {each}"
+                plans[0].position,
+                f"the pass over {each} starts with {plans[0].table}",
+                f"its first section must be on {each}",
             )
         return [plan for plan in plans if plan]
 
@@ -233,10 +237,12 @@ def table_and_step(
     """Returns the table and the step of a section; None after reporting an error."""
     pairs = [(table, step) for table, step in text.items() if table not in options]
     if len(pairs) != 1 or not isinstance(pairs[0][1], str):
-        context.complain(place, "a section that is not one table with one step", instead)
+        context.complain(place, "a section must have one table with one step", instead)
         return None
     table, step = pairs[0]
     if table not in context.layout.tables:
-        context.complain((*place, table), f"there is no table {table}", f"there is {', '.join(context.layout.tables)}")
+        context.complain(
+            (*place, table), f"there is no table {table}", f"the tables are {', '.join(context.layout.tables)}"
+        )
         return None
     return table, step

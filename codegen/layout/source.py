@@ -8,25 +8,26 @@ It serves layouts, and all other files that a person writes and a pydantic model
     try:
         model.model_validate(source.values)
     except ValidationError as error:
-        complaints(error, source)
+        complaints(error, source, model)
 """
 
 from __future__ import annotations
 
+import difflib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from codegen.errors import Errors, FileMissing, LayoutInvalid
 from codegen.ir import Span, expect
 
 Place = tuple[str | int, ...]
 MERGE_TAG = "tag:yaml.org,2002:merge"
-A_NAME = "write a name; quote words that YAML takes for a truth value"
+QUOTE = "quote words that YAML takes for a number or a truth value"
 
 
 @dataclass
@@ -71,7 +72,9 @@ def text_of(path: Path, file: str, errors: Errors) -> str | None:
         before = error.object[: error.start].decode("utf-8")
         errors.add(
             LayoutInvalid(
-                at(before, file), f"the byte {error.object[error.start]:#04x} is no UTF-8", "save the file as UTF-8"
+                at(before, file),
+                f"the byte {error.object[error.start]:#04x} is not valid UTF-8",
+                "save the file as UTF-8",
             )
         )
     return None
@@ -98,20 +101,22 @@ def parse(
     except yaml.reader.ReaderError as error:
         errors.add(
             LayoutInvalid(
-                at(text[: error.position], file), f"no YAML: the character U+{error.character:04X}", "remove it"
+                at(text[: error.position], file),
+                f"this is not valid YAML: the character U+{error.character:04X}",
+                "remove it",
             )
         )
         return None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         span = Span(file, mark.line + 1, mark.column + 1) if mark else Span(file, 1, 1)
-        errors.add(LayoutInvalid(span, f"no YAML: {error.problem or error.context}"))
+        errors.add(LayoutInvalid(span, f"this is not valid YAML: {error.problem or error.context}"))
         return None
     except RecursionError:
-        errors.add(LayoutInvalid(Span(file, 1, 1), "no YAML that can be read: it is nested too deep"))
+        errors.add(LayoutInvalid(Span(file, 1, 1), "this YAML is nested too deep to read"))
         return None
     if not isinstance(values, dict):
-        errors.add(LayoutInvalid(Span(file, 1, 1), f"{what} is no mapping", f"start it with `{start}`"))
+        errors.add(LayoutInvalid(Span(file, 1, 1), f"{what} must be a mapping", f"start it with `{start}`"))
         return None
     return Source(values, reader.spans)
 
@@ -134,7 +139,7 @@ class _Reader:
 
     def plain(self, node: yaml.Node, path: Place) -> Any:
         if any(node is one for one in self.open):
-            self.complain(node, "this holds itself", "write it out")
+            self.complain(node, "this value contains itself", "write the value out")
             return None
         self.open.append(node)
         try:
@@ -155,14 +160,14 @@ class _Reader:
         values: dict[Any, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                self.complain(key_node, "a key that is a list or a mapping", "write a name")
+                self.complain(key_node, "a key cannot be a list or a mapping", "write a name")
                 continue
             if key_node.tag == MERGE_TAG:
-                self.complain(key_node, "the merge key <<", "write the keys out")
+                self.complain(key_node, "the merge key << is not supported", "write the keys out")
                 continue
             key = self.scalar(key_node)
             if key in values:
-                self.complain(key_node, f"the key {key} is there twice", "keep one of them")
+                self.complain(key_node, f"there are two keys {key}", "keep one of them")
             self.spans[(*path, key)] = self.place(key_node)
             values[key] = self.plain(value_node, (*path, key))
         return values
@@ -171,11 +176,11 @@ class _Reader:
         try:
             return self.loader.construct_object(node, deep=True)
         except yaml.constructor.ConstructorError:
-            self.complain(node, f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')}", "remove it")
+            self.complain(node, f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')} is not supported", "remove it")
         except ValueError:
             self.complain(
                 node,
-                f"{node.value} is no {node.tag.rpartition(':')[2]}, which YAML takes it for",
+                f"YAML takes {node.value} for the type {node.tag.rpartition(':')[2]}, which it cannot be",
                 "quote it if it is a name",
             )
         return None
@@ -184,8 +189,8 @@ class _Reader:
 # --- Complaints of pydantic -----------------------------------------------------------------------------
 
 
-def complaints(error: ValidationError, source: Source) -> list[LayoutInvalid]:
-    """Turns complaints of pydantic into errors with a line, in our words.
+def complaints(error: ValidationError, source: Source, model: type[BaseModel]) -> list[LayoutInvalid]:
+    """Turns complaints of pydantic about a model into errors with a line, in our words.
 
     Each place gets one error, even if pydantic tried several alternatives there.
     """
@@ -195,10 +200,10 @@ def complaints(error: ValidationError, source: Source) -> list[LayoutInvalid]:
         if detail["type"] in WORDS:
             alternatives.setdefault(place_of(detail, source), []).append(detail)
         else:
-            found.append(invalid(detail, source))
+            found.append(invalid(detail, source, model))
     for path, details in alternatives.items():
         if len(details) == 1:
-            found.append(invalid(details[0], source))
+            found.append(invalid(details[0], source, model))
             continue
         choices = dict.fromkeys(WORDS[detail["type"]].format(**detail.get("ctx", {})) for detail in details)
         *most, last = choices
@@ -264,26 +269,29 @@ def named(path: Place, detail: Any) -> str:
     return f"{dotted} is {kind or json.dumps(value, default=str)}"
 
 
-def invalid(detail: Any, source: Source) -> LayoutInvalid:
+def invalid(detail: Any, source: Source, model: type[BaseModel]) -> LayoutInvalid:
     """Turns one complaint of pydantic into an error with a line, in our words."""
     path = place_of(detail, source)
     dotted = ".".join(map(str, path)) or "the file"
     span = source.span(*path)
     kind, context, last = detail["type"], detail.get("ctx", {}), detail["loc"][-1] if detail["loc"] else ""
     if is_key(detail):
-        instead = f"it must match {context['pattern']}" if "pattern" in context else A_NAME
-        return LayoutInvalid(span, f"the key {json.dumps(detail['input'], default=str)}", instead)
+        key = f"the key {json.dumps(detail['input'], default=str)}"
+        if "pattern" in context:
+            return LayoutInvalid(span, f"{key} is not allowed", f"it must match {context['pattern']}")
+        return LayoutInvalid(span, f"{key} must be text", QUOTE)
     match kind:
         case "missing":
             return LayoutInvalid(span, f"{'the layout' if not path else dotted} has no {last}", "add it")
         case "extra_forbidden":
-            return LayoutInvalid(span, f"{dotted} is no key of a layout", "see docs/reference/layout.md")
+            close = meant(str(last), keys_at(model, path[:-1]))
+            return LayoutInvalid(span, f"unknown key {dotted}{close}", "see docs/reference/layout.md")
         case "string_type":
-            return LayoutInvalid(span, named(path, detail), A_NAME)
+            return LayoutInvalid(span, named(path, detail), f"it must be text; {QUOTE}")
         case "string_pattern_mismatch":
             return LayoutInvalid(span, named(path, detail), f"it must match {context['pattern']}")
         case "type_form":
-            return LayoutInvalid(span, f"{dotted} is no type", detail["msg"])
+            return LayoutInvalid(span, f"{dotted} is not a type", detail["msg"])
         case "too_short":
             return LayoutInvalid(
                 span, f"{dotted} has {context['actual_length']} entries", f"it needs at least {context['min_length']}"
@@ -296,3 +304,27 @@ def invalid(detail: Any, source: Source) -> LayoutInvalid:
         return LayoutInvalid(span, named(path, detail), f"it must be {WORDS[kind].format(**context)}")
     of_all = isinstance(detail.get("input"), (dict, list))
     return LayoutInvalid(span, dotted if of_all else named(path, detail), detail["msg"][0].lower() + detail["msg"][1:])
+
+
+def keys_at(model: Any, path: Place) -> list[str]:
+    """Returns the keys of the mapping at a path, as the models define them; none for a mapping with free keys."""
+    free = 0  # so many further parts are keys or positions that no model names
+    for part in path:
+        fields = getattr(model, "model_fields", {})
+        if free:
+            free -= 1
+        elif part in fields:
+            model = fields[part].annotation
+            while not isinstance(model, type) or not issubclass(model, BaseModel):
+                inner = [each for each in getattr(model, "__args__", ()) if each is not type(None)]
+                if not inner:
+                    break
+                free += getattr(model, "__origin__", None) in (dict, list, tuple)
+                model = inner[-1]
+    return [field.alias or name for name, field in getattr(model, "model_fields", {}).items()]
+
+
+def meant(name: str, known: list[str]) -> str:
+    """Returns a question that names the known key most like a wrong one; nothing if none is like it."""
+    close = difflib.get_close_matches(name, known, 1)
+    return f" (did you mean {close[0]}?)" if close else ""

@@ -102,28 +102,28 @@ class Typer:
         try:
             return self.expect(self.infer(term, scope), kind)
         except Ambiguous:
-            raise stop(TypeMismatch, term.span, f"{described(term)} where {type_text(kind)} is needed") from None
+            raise stop(TypeMismatch, term.span, f"expected {type_text(kind)}, found {described(term)}") from None
 
     def expect(self, expression: ir.Expr, kind: ir.Type) -> ir.Expr:
         if not agree(expression.type, kind):
-            raise stop(TypeMismatch, expression.span, f"{type_text(expression.type)} where {type_text(kind)} is needed")
+            raise stop(TypeMismatch, expression.span, f"expected {type_text(kind)}, found {type_text(expression.type)}")
         return expression
 
     def member(self, term: Term, kind: ir.Type) -> ir.Expr:
         if not isinstance(kind, ir.Enum):
-            raise stop(TypeMismatch, term.span, f'the string "{term.name}" where {type_text(kind)} is needed')
+            raise stop(TypeMismatch, term.span, f'expected {type_text(kind)}, found the string "{term.name}"')
         if term.name not in kind.members:
             raise stop(
                 NoSuchMember,
                 term.span,
-                f'"{term.name}" is no member of enum {kind.name}',
+                f'enum {kind.name} has no member "{term.name}"',
                 f"it has {', '.join(kind.members)}",
             )
         return ir.Literal(term.name, kind, term.span)
 
     def record(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
         if not isinstance(kind, ir.Record):
-            raise stop(TypeMismatch, term.span, f"a record where {type_text(kind)} is needed")
+            raise stop(TypeMismatch, term.span, f"expected {type_text(kind)}, found a record")
         values = dict(zip(term.names, term.arguments))
         for name in values:
             self.field_type(kind, name, term.span)
@@ -132,7 +132,7 @@ class Typer:
             raise stop(
                 TypeMismatch,
                 term.span,
-                f"a record without {', '.join(missing)}",
+                f"the record lacks {', '.join(missing)}",
                 f"give every field of {kind.name}, or use EXCEPT",
             )
         return ir.RecordOf(
@@ -147,7 +147,7 @@ class Typer:
             raise stop(
                 TypeMismatch,
                 span,
-                f"a function whose domain is not 1..{kind.size}",
+                f"the function's domain must be 1..{kind.size}",
                 f"write [i \\in 1..{kind.size} |-> ...]",
             )
         variable = ir.Var(term.name, INTEGER, span)
@@ -244,7 +244,7 @@ class Typer:
                 raise stop(
                     NotCompilable,
                     term.span,
-                    "a set that is a part of a range",
+                    "a part of a range cannot be a set of its own",
                     "count it with Cardinality, quantify over it, or give the field the type bits",
                 )
             low, high = (self.check(bound, INTEGER, scope) for bound in domain.arguments)
@@ -253,7 +253,7 @@ class Typer:
         else:
             over = self.infer_or_report(term.arguments[0], scope)
             if not isinstance(over.type, (ir.Set, ir.Bits)):
-                raise stop(TypeMismatch, over.span, f"{type_text(over.type)} where a set or a range is needed")
+                raise stop(TypeMismatch, over.span, f"expected a set or a range, found {type_text(over.type)}")
             element = element_type(over.type)
         variable = ir.Var(term.name, element, term.span)
         return over, term.name, {**scope, term.name: variable}
@@ -268,20 +268,20 @@ class Typer:
                 raise stop(
                     NotCompilable,
                     term.span,
-                    "a set made of a range",
-                    "give the field that it goes to the type bits, or count or quantify over the range",
+                    "a set cannot be made from a range",
+                    "give the field that stores it the type bits, or count or quantify over the range",
                 ) from None
             if bare(term, scope).operation == "range":
                 raise stop(
                     NotCompilable,
                     term.span,
-                    "a range as a set of its own",
+                    "a range cannot be a set of its own",
                     "quantify over it, or compare with its ends",
                 ) from None
             raise stop(
                 TypeUnknown,
                 term.span,
-                f"nothing says of what type {described(term)} is",
+                f"the type of {described(term)} is unknown",
                 "compare it with a field, or assign it to one",
             ) from None
 
@@ -413,7 +413,10 @@ class Typer:
         if term.operation == "field":
             if not isinstance(base.type, ir.Record):
                 raise stop(
-                    TypeMismatch, term.span, f"field {term.name} of {type_text(base.type)}", "only a record has fields"
+                    TypeMismatch,
+                    term.span,
+                    f"field {term.name} is selected from {type_text(base.type)}",
+                    "only a record has fields",
                 )
             return selected(base, term.name, self.field_type(base.type, term.name, term.span), term.span)
         index = self.check(term.arguments[1], INTEGER, scope)
@@ -432,7 +435,7 @@ class Typer:
             case ir.Table():
                 return kind.cell
         raise stop(
-            TypeMismatch, span, f"an index into {type_text(kind)}", "arrays, sequences and a user step's table have one"
+            TypeMismatch, span, f"{type_text(kind)} has no index", "arrays, sequences and a user step's table have one"
         )
 
     def update(self, term: Term, scope: Scope) -> ir.Expr:
@@ -442,8 +445,8 @@ class Typer:
             raise stop(
                 NotCompilable,
                 term.span,
-                "a user step that changes its table",
-                "it only finds; say in the message what a TC or sweep step is to change",
+                "a user step cannot change its table",
+                "it only finds: put the change into the message, for a TC or sweep step",
             )
         kind: ir.Type = base.type
         path: list[str | ir.Expr] = []
@@ -453,7 +456,7 @@ class Typer:
                     raise stop(
                         TypeMismatch,
                         place.span,
-                        f"field {place.name} of {type_text(kind)}",
+                        f"field {place.name} is selected from {type_text(kind)}",
                         "only a record has fields",
                     )
                 kind = self.field_type(kind, place.name, place.span)
@@ -504,11 +507,9 @@ class Typer:
         try:
             left, right = self.pair(term.arguments, scope)
         except Ambiguous:
-            raise stop(
-                TypeUnknown, term.span, "nothing says of what type the two sides are", "compare with a field"
-            ) from None
+            raise stop(TypeUnknown, term.span, "the type of both sides is unknown", "compare with a field") from None
         if isinstance(left.type, ir.Table):
-            raise stop(NotCompilable, term.span, "a comparison of tables", "compare cells")
+            raise stop(NotCompilable, term.span, "tables cannot be compared", "compare cells")
         return self.equal(left, right, term.span)
 
     def text(self, term: Term, scope: Scope) -> Term:
@@ -527,7 +528,12 @@ class Typer:
 
     def subset(self, term: Term, scope: Scope) -> ir.Expr:
         if bare(term.arguments[1], scope).operation == "range":
-            raise stop(NotCompilable, term.span, "\\subseteq of a range", "write \\A x \\in S : x >= low /\\ x <= high")
+            raise stop(
+                NotCompilable,
+                term.span,
+                "\\subseteq cannot have a range on its right",
+                "write \\A x \\in S : x >= low /\\ x <= high",
+            )
         left, right = self.pair(term.arguments, scope)
         set_type(left)
         return ir.Subset(left, right, BOOL, term.span)
@@ -536,12 +542,12 @@ class Typer:
         base, exponent = (self.check(argument, INTEGER, scope) for argument in term.arguments)
         if isinstance(base, ir.Int) and isinstance(exponent, ir.Int) and 0 <= exponent.value <= 64:
             return integer(base.value**exponent.value, term.span)
-        raise stop(NotCompilable, term.span, "a power that is not constant", "both sides of ^ must be constants")
+        raise stop(NotCompilable, term.span, "the power is not constant", "both sides of ^ must be constants")
 
     def sequence(self, term: Term, scope: Scope) -> ir.Expr:
         sequence = self.infer_or_report(term, scope)
         if not isinstance(sequence.type, ir.Sequence):
-            raise stop(TypeMismatch, sequence.span, f"{type_text(sequence.type)} where a sequence is needed")
+            raise stop(TypeMismatch, sequence.span, f"expected a sequence, found {type_text(sequence.type)}")
         return sequence
 
     def cardinality(self, term: Term, scope: Scope) -> ir.Expr:
@@ -577,7 +583,7 @@ class Typer:
             raise stop(
                 NotCompilable,
                 term.span,
-                "a CHOOSE that is not the least of a range",
+                "CHOOSE must take the least of a range",
                 "use FirstIndex, or CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)",
             )
         domain, variable, inner = self.domain(term, scope)

@@ -151,7 +151,7 @@ class Inliner:
                 return make("string", value=node.value)
             case At():
                 if scope.at is None:
-                    raise Stop(NotCompilable(node.span, "@ outside of an EXCEPT"))
+                    raise Stop(NotCompilable(node.span, "@ is used outside of EXCEPT"))
                 return scope.at
             case Labelled():
                 return make("label", (self.term(node.body, scope),), node.name)
@@ -162,7 +162,9 @@ class Inliner:
                 return self.term(node.body, replace(scope, constants={**scope.constants, **added}))
             case Apply():
                 return self.apply(node, scope)
-        raise Stop(NotCompilable(node.span, f"a construct of TLA+ that SANY calls {type(node).__name__}"))
+        raise Stop(
+            NotCompilable(node.span, f"this construct, which SANY calls {type(node).__name__}, cannot be compiled")
+        )
 
     def let(self, node: LetIn, scope: Scope) -> Term:
         """Inlines LET: operators with parameters become closures, those without become named values."""
@@ -299,7 +301,7 @@ class Inliner:
         *arms, last = node.operands
         other, otherwise = operands(last)
         if not (isinstance(other, Text) and other.value == "$Other"):
-            raise Stop(NotCompilable(node.span, "CASE without OTHER", "add an arm [] OTHER -> ..."))
+            raise Stop(NotCompilable(node.span, "CASE has no OTHER", "add an arm [] OTHER -> ..."))
         term = self.term(otherwise, scope)
         for arm in reversed(arms):
             condition, then = (self.term(operand, scope) for operand in operands(arm))
@@ -329,7 +331,7 @@ class Inliner:
                 names[parameter.uid] = Name(name)
         if len(variables) > 1 and operation not in ("exists", "forall"):
             raise Stop(
-                NotCompilable(node.span, "a set or a function over more than one name", "bind one name at a time")
+                NotCompilable(node.span, "a set or a function binds more than one name", "bind one name at a time")
             )
         term = self.term(node.operands[0], scope.bind(names))
         for name, domain in reversed(variables):
@@ -340,7 +342,9 @@ class Inliner:
         if binder.domain is None or binder.tuple:
             raise Stop(
                 NotCompilable(
-                    span, "a name without a bound" if binder.domain is None else "a tuple of names", "write `x \\in S`"
+                    span,
+                    "the name has no bound" if binder.domain is None else "names are bound as a tuple",
+                    "write `x \\in S`",
                 )
             )
         return self.term(binder.domain, scope)

@@ -110,7 +110,7 @@ def element_type(kind: ir.Type) -> ir.Type:
             return INTEGER
         case ir.Set(element) | ir.Sequence(element) | ir.Array(element):
             return element
-    raise TypeError(f"only a set, a sequence or an array has elements, not {type_text(kind)}")
+    raise TypeError(f"expected a set, a sequence or an array, found {type_text(kind)}")
 
 
 def size_max(kind: ir.Type) -> int:
@@ -118,13 +118,13 @@ def size_max(kind: ir.Type) -> int:
     match kind:
         case ir.Bits(size) | ir.Set(max=size) | ir.Sequence(max=size):
             return size
-    raise TypeError(f"only a set or a sequence has a greatest size, not {type_text(kind)}")
+    raise TypeError(f"expected a set or a sequence, found {type_text(kind)}")
 
 
 def set_type(expression: ir.Expr) -> ir.Set | ir.Bits:
     """Returns the type of an expression that must be a set."""
     if not isinstance(expression.type, (ir.Set, ir.Bits)):
-        raise stop(TypeMismatch, expression.span, f"{type_text(expression.type)} where a set is needed")
+        raise stop(TypeMismatch, expression.span, f"expected a set, found {type_text(expression.type)}")
     return expression.type
 
 

@@ -85,7 +85,7 @@ class Lowering:
         self.errors.add(
             ResultMalformed(
                 term.span,
-                f"{self.name} ends in something that is not a result",
+                f"{self.name} must end in a result",
                 "end with Continue, Reply, Forward or Drop of a cell and a message",
             )
         )
@@ -124,7 +124,7 @@ class Lowering:
             raise Stop(
                 ResultMalformed(
                     term.span,
-                    f"{self.name} ends in a record of {', '.join(term.names)}",
+                    f"{self.name} ends in a record with {', '.join(term.names)}",
                     "a result has verdict, cell and msg: use Continue, Reply, Forward or Drop",
                 )
             )
@@ -143,7 +143,11 @@ class Lowering:
                 return then if condition.value else otherwise
             return ir.Decide(condition, then, otherwise, site.operator, verdict.span)
         if verdict.operation != "string" or verdict.name not in VERDICTS:
-            raise Stop(ResultMalformed(verdict.span, "a verdict that is none", f"it is one of {', '.join(VERDICTS)}"))
+            raise Stop(
+                ResultMalformed(
+                    verdict.span, "this is not a verdict", f"write {', '.join(VERDICTS[:-1])} or {VERDICTS[-1]}"
+                )
+            )
         return self.split(verdict.name, (cell, message), site, {})
 
     def split(self, verdict: str, sides: Sides, site: Site, known: dict[Any, bool]) -> ir.Body:
@@ -177,7 +181,7 @@ class Lowering:
         if isinstance(value, ir.Update) and isinstance(value.base, ir.RecordOf):
             return self.assigns(outward(value), target)
         if isinstance(value.type, ir.Table):
-            raise Stop(ResultMalformed(value.span, "a user step that changes its table", "return the table as it is"))
+            raise Stop(ResultMalformed(value.span, "a user step cannot change its table", "return the table as it is"))
         # The record is unrelated to the parameter, so assign every field.
         return tuple(
             ir.Assign((name,), selected(value, name, kind, value.span), value.span)

@@ -21,6 +21,6 @@ def read_module(folders: Folders, name: str, named: Span, errors: Errors) -> san
         for folder in (folders.spec, *folders.others):
             if (folder / f"{standard}.tla").is_file():
                 span = Span(folders.display.name(folder / f"{standard}.tla"), 1, 1)
-                errors.add(FileMissing(span, f"{standard} is a standard module", "rename this one"))
+                errors.add(FileMissing(span, f"{standard} is a standard module", "rename this module"))
                 return None
     return sany.read(path, folders.others, folders.display, errors)

@@ -188,14 +188,18 @@ def read(path: Path, folders: Sequence[Path], display: Display, errors: Errors) 
     if not jar.is_file():
         errors.add(
             FileMissing(
-                span, f"the TLA+ tools are not at {jar}", "run ./bootstrap, or set TLA2TOOLS_JAR to a tla2tools.jar"
+                span,
+                f"cannot parse the module: the TLA+ tools are not at {jar}",
+                "run ./bootstrap, or set TLA2TOOLS_JAR to a tla2tools.jar",
             )
         )
         return None
     if shutil.which("java") is None:
         errors.add(
             FileMissing(
-                span, "there is no java to run the TLA+ tools with", "run ./bootstrap, or install a Java runtime"
+                span,
+                "cannot run the TLA+ tools: there is no java on the PATH",
+                "run ./bootstrap, or install a Java runtime",
             )
         )
         return None

@@ -259,7 +259,7 @@ class Subset:
 
     def binder(self, binder: Binder, node: Apply) -> bool:
         if binder.tuple:
-            return self.refuse(node.span, "a tuple of names", "bind one name at a time")
+            return self.refuse(node.span, "names are bound as a tuple", "bind one name at a time")
         return binder.domain is None or self.node(binder.domain)
 
     def reference(self, reference: Reference, span: Span) -> bool:
@@ -271,7 +271,9 @@ class Subset:
                 if self.module.constants[reference.uid].variable:
                     self.errors.add(
                         NotConstantLevel(
-                            span, f"the variable {reference.name}", "a step sees only its cell, its message and env"
+                            span,
+                            f"the step reads the variable {reference.name}",
+                            "it may read only its cell, its message and env",
                         )
                     )
                     return False

@@ -188,7 +188,7 @@ def test_what_a_model_inherits_from_another(folder: Path) -> None:
         ("- Last = 5", "- Last 5", "Last 5", "'Last 5' gives no constant a value; write `NAME = VALUE` or `NAME <- O"),
         ("- More = {1,", "- Draw = {1,", "Draw = {1", "the constant Draw is there twice; keep one of them"),
         ("models:\n", "model:\n", "model:", "model is no key; known here: base, models; see docs/reference/models.md"),
-        (TICKET, "[]", "[]", "it is no mapping; its keys are base, models: see docs/reference/models.md"),
+        (TICKET, "[]", "[]", "the file must be a mapping; its keys are base, models; see docs/reference/models.md"),
         (TICKET, "base: }", "}", "no YAML: "),
     ],
 )

@@ -187,8 +187,8 @@ def test_what_a_family_may_not_say(family, complaint):
         ("families: []\n", "families"),
         ("families: [{name: a, hook: xdp}]\npairs_min: 0\n", ":2:1: error: pairs_min is 0"),
         ("families: [\n", ":2:1: error: no YAML: "),
-        ("- families\n", ":1:1: error: it is no mapping; its keys are use, small, shipped, variants, values, families"),
-        ("", "it is no mapping"),
+        ("- families\n", ":1:1: error: the file must be a mapping; its keys are use, small, shipped, variants, values, families"),
+        ("", "the file must be a mapping"),
     ],
 )
 def test_a_file_that_is_wrong(tmp_path, text, complaint):

@@ -43,7 +43,7 @@ def test_the_compiler_lays_it_out_alike(tmp_path: Path) -> None:
 def test_what_a_protocol_lacks_is_named() -> None:
     """Whoever asks for a drain where there is none made a mistake, which is not an attribute that None has not."""
     protocol = replace(load(LEDGER / "spec"), drain=None, recovery=None)
-    with pytest.raises(TypeError, match="only Drain can be here, not None"):
+    with pytest.raises(TypeError, match="expected Drain, found None"):
         sections(protocol, "written")
-    with pytest.raises(TypeError, match="only Recovery can be here, not None"):
+    with pytest.raises(TypeError, match="expected Recovery, found None"):
         evaluation(protocol, "recover", 0)

@@ -222,7 +222,7 @@ def test_differences_name_the_header():
 def test_a_record_that_is_no_struct_in_c_is_refused():
     kind = ir.Record("outer", (("inner", ir.Record("inner", (("count", ir.UInt(8)),))),))
     shape = Struct("outer", 1, {"inner": Member(0, 1)})
-    with pytest.raises(TypeError, match="only Struct can be here, not None"):
+    with pytest.raises(TypeError, match="expected Struct, found None"):
         StructCodec(Identity()).pack(kind, {"inner": {"count": 1}}, shape)
-    with pytest.raises(TypeError, match="only Struct can be here, not None"):
+    with pytest.raises(TypeError, match="expected Struct, found None"):
         StructCodec(Identity()).unpack(kind, b"\1", shape)

@@ -104,7 +104,11 @@ def test_what_older_kernels_have_is_generated(tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         (["generate", "nothing"], 1, "there is no protocol 'nothing': spec/ has limiter"),
-        (["generate", "--spec", "nowhere", "--out", "out"], 1, "nowhere is no protocol: it has no layout.yaml"),
+        (
+            ["generate", "--spec", "nowhere", "--out", "out"],
+            1,
+            "cannot generate from nowhere: it has no layout.yaml, so it is not a protocol",
+        ),
         (["generate", "--spec", "nowhere"], 2, "--spec and --out go together"),
         (["generate", "limiter", "--spec", "a", "--out", "b"], 2, "give a PROTOCOL or --spec, not both"),
         (["generate", "limiter", "--override", "a.yaml"], 2, "--override goes with --spec and --out"),
@@ -127,14 +131,14 @@ def test_user_errors_are_sentences(
     ("text", "message"),
     [
         ("a: [", ":1:5: error: no YAML: expected the node content"),
-        ("- 1", ":1:1: error: the override is no mapping; start it with `constants:`"),
+        ("- 1", ":1:1: error: the override must be a mapping; start it with `constants:`"),
         (None, ":1:1: error: the file cannot be read: No such file"),
         (
             "constants:\n  Burst: {a: 1}\n",
             ":2:3: error: constants.Burst is a mapping; it must be true or false, a whole number",
         ),
         ("tables: {bucket: {capacity: 0}}\n", ":1:19: error: "),
-        ("wired: 1\n", ":1:1: error: wired is no key of a layout"),
+        ("wired: 1\n", ":1:1: error: unknown key wired"),
     ],
 )
 def test_a_wrong_override_is_named(

@@ -164,7 +164,7 @@ NEIGHBOURS: dict[str, tuple[str, str, str]] = {
     ),
     "UnionAfterTaking": ("{7}", "{8}", "members may get 5 elements, but holds 4"),
     "QueueIndex": ("> msg.chosen", ">= msg.chosen", "the index lies in 2..5"),
-    "QueueRotates": ("> 0", ">= 0", "Tail of a sequence that may be empty"),
+    "QueueRotates": ("> 0", ">= 0", "the sequence given to Tail may be empty"),
     "QueueOfOne": ("= <<>>", "# <<>>", "queue may get 6 elements, but holds 4"),
     "ChooseUnderExists": (
         r"1..4 : cell.slots[i].used /\ cell.open THEN",

@@ -40,7 +40,7 @@ def said(folder: Path, steps: str, xdp: list[dict], over: dict[str, Any] | None 
 
 
 def replies(*states: str) -> str:
-    return f"Find replies to messages whose state is {' or '.join(states)}, which no section of xdp forwards"
+    return f"Find replies to messages whose state is {' or '.join(states)}, but no section of xdp forwards these"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_is_handed_over_is_zero_when_it_comes(tmp_path: Path) -> None:
     over = {"handover": {"mood": {"enum": ["Calm", "Bold", "Lost"]}}}
     forwards = 'First(cell, msg) == IF msg.mood = "Lost" THEN Forward(cell, msg) ELSE Forward(cell, [msg EXCEPT !.mood = "Bold"])'
     assert said(tmp_path, f"{forwards}\n{REPLIES}", [FIRST], over) == [
-        "Find replies to messages whose mood is Calm or Lost, which no section of xdp forwards"
+        "Find replies to messages whose mood is Calm or Lost, but no section of xdp forwards these"
     ]
 
 
@@ -101,16 +101,16 @@ def test_what_is_handed_over_is_zero_when_it_comes(tmp_path: Path) -> None:
         ('Find(entry, msg) == IF msg.state \\in {"Busy", "Gone"} THEN Drop(entry, msg) ELSE Continue(entry, msg)', []),
         (
             "Find(entry, msg) == IF entry.used THEN Drop(entry, msg) ELSE Continue(entry, msg)",
-            ["Serve replies to messages whose state is Busy or Gone, which no section of xdp forwards"],
+            ["Serve replies to messages whose state is Busy or Gone, but no section of xdp forwards these"],
         ),
         (
             'Find(entry, msg) == IF msg.state = "Busy" THEN Drop([entry EXCEPT !.used = TRUE], msg) ELSE IF msg.state '
             '= "Gone" THEN Drop(entry, msg) ELSE Continue(entry, msg)',
-            ["Find changes its cell for messages whose state is Busy, which no section of xdp forwards"],
+            ["Find changes its cell for messages whose state is Busy, but no section of xdp forwards these"],
         ),
         (
             'Find(entry, msg) == Continue([entry EXCEPT !.used = msg.state = "Idle"], msg)',
-            ["Find changes its cell for messages whose state is Busy or Gone, which no section of xdp forwards"],
+            ["Find changes its cell for messages whose state is Busy or Gone, but no section of xdp forwards these"],
         ),
     ],
 )
@@ -135,12 +135,14 @@ def test_sections_of_the_daemon_change_nothing_before(tmp_path: Path, serve: str
         (
             '[msg EXCEPT !.state = "Gone"]',
             'IF msg.state # "Busy" THEN Reply(entry, msg) ELSE Continue(entry, msg)',
-            ["Keep replies to messages whose state is Idle, with which no section of user replies"],
+            ["Keep replies to messages whose state is Idle, but no section of user replies with these"],
         ),
         (
             "msg",
             "Forward([entry EXCEPT !.used = TRUE], msg)",
-            ["Keep changes its cell for messages whose state is Busy or Gone, with which no section of user replies"],
+            [
+                "Keep changes its cell for messages whose state is Busy or Gone, but no section of user replies with these"
+            ],
         ),
     ],
 )

@@ -132,7 +132,7 @@ def test_lines_and_columns(tmp_path):
     with pytest.raises(SpecErrors) as raised:
         read(path)
     lines = str(raised.value).splitlines()
-    assert "layout.yaml:5:5: error: tables.cell.colour is no key of a layout; see docs/reference/layout.md" in lines
+    assert "layout.yaml:5:5: error: unknown key tables.cell.colour; see docs/reference/layout.md" in lines
     assert "layout.yaml:3:3: error: tables.cell has no capacity; add it" in lines
     assert "layout.yaml:1:1: error: the layout has no message; add it" in lines
 
@@ -182,19 +182,19 @@ def test_widths():
 @pytest.mark.parametrize(
     ("text", "line", "column", "message"),
     [
-        ("\tx: 1", 1, 1, "no YAML: found character"),
-        ("x: [\n", 2, 1, "no YAML: expected the node content"),
-        ("# \N{BULLET}\nx: \a", 2, 4, "no YAML: the character U+0007; remove it"),
-        ("x: 1\n---\ny: 2", 2, 1, "no YAML: but found another document"),
-        ("x: *y", 1, 4, "no YAML: found undefined alias 'y'"),
-        ("x: &y [*y]", 1, 4, "this holds itself"),
-        ("x:\n  <<: {}", 2, 3, "the merge key <<; write the keys out"),
-        ("x:\n  [a]: 1", 2, 3, "a key that is a list or a mapping; write a name"),
-        ("x: !!python/tuple y", 1, 4, "the tag !!python/tuple; remove it"),
-        ("x: 2001-99-99", 1, 4, "2001-99-99 is no timestamp, which YAML takes it for; quote it"),
-        ("x: 0b_", 1, 4, "0b_ is no int, which YAML takes it for; quote it"),
-        ("[" * 5000, 1, 1, "no YAML that can be read: it is nested too deep"),
-        ("- x", 1, 1, "the layout is no mapping; start it with `protocol: name`"),
+        ("\tx: 1", 1, 1, "this is not valid YAML: found character"),
+        ("x: [\n", 2, 1, "this is not valid YAML: expected the node content"),
+        ("# \N{BULLET}\nx: \a", 2, 4, "this is not valid YAML: the character U+0007; remove it"),
+        ("x: 1\n---\ny: 2", 2, 1, "this is not valid YAML: but found another document"),
+        ("x: *y", 1, 4, "this is not valid YAML: found undefined alias 'y'"),
+        ("x: &y [*y]", 1, 4, "this value contains itself; write the value out"),
+        ("x:\n  <<: {}", 2, 3, "the merge key << is not supported; write the keys out"),
+        ("x:\n  [a]: 1", 2, 3, "a key cannot be a list or a mapping; write a name"),
+        ("x: !!python/tuple y", 1, 4, "the tag !!python/tuple is not supported; remove it"),
+        ("x: 2001-99-99", 1, 4, "YAML takes 2001-99-99 for the type timestamp, which it cannot be; quote it"),
+        ("x: 0b_", 1, 4, "YAML takes 0b_ for the type int, which it cannot be; quote it"),
+        ("[" * 5000, 1, 1, "this YAML is nested too deep to read"),
+        ("- x", 1, 1, "the layout must be a mapping; start it with `protocol: name`"),
     ],
 )
 def test_what_is_no_yaml_has_a_place_and_no_traceback(tmp_path, text, line, column, message):
@@ -209,20 +209,20 @@ def test_what_is_no_yaml_has_a_place_and_no_traceback(tmp_path, text, line, colu
 
 def test_what_is_no_utf_8_has_a_place(tmp_path):
     (tmp_path / "layout.yaml").write_bytes("protocol: caf\N{LATIN SMALL LETTER E WITH ACUTE}\n# ".encode() + b"\xe9\n")
-    with pytest.raises(SpecErrors, match=":2:3: error: the byte 0xe9 is no UTF-8; save the file as UTF-8"):
+    with pytest.raises(SpecErrors, match=":2:3: error: the byte 0xe9 is not valid UTF-8; save the file as UTF-8"):
         load(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("change", "messages"),
     [
-        ({"message": {5: "u8"}}, ["the key 5; write a name"]),
-        ({"message": {None: "u8"}}, ["the key null; write a name"]),
-        ({"message": {"a-b": "u8"}}, ['the key "a-b"; it must match ^[A-Za-z]']),
+        ({"message": {5: "u8"}}, ["the key 5 must be text; quote words that YAML takes for a number or a truth value"]),
+        ({"message": {None: "u8"}}, ["the key null must be text; quote words"]),
+        ({"message": {"a-b": "u8"}}, ['the key "a-b" is not allowed; it must match ^[A-Za-z]']),
         ({"types": {"some": {"set": "u8"}}}, ["types.some has no max; add it"]),
         (
             {"types": {"some": {"sets": "u8"}}},
-            ["types.some is no type; write a name such as u8, or a mapping with enum, bytes, set"],
+            ["types.some is not a type; write a name such as u8, or a mapping with enum, bytes, set"],
         ),
         ({"types": {"some": {"enum": []}}}, ["types.some.enum has 0 entries; it needs at least 1"]),
         ({"types": {"some": {"bytes": -1}}}, ["types.some.bytes is -1; it must be at least 0 or a name"]),
@@ -243,7 +243,7 @@ def test_what_is_no_utf_8_has_a_place(tmp_path):
             },
             ["sweep.passes.0.sections.0 has too many entries; at most 2"],
         ),
-        ({"use": [{"a": "b"}]}, ["use.0 is a mapping; write a name"]),
+        ({"use": [{"a": "b"}]}, ["use.0 is a mapping; it must be text"]),
         ({"wire": None}, ["wire is null; it must be a mapping"]),
     ],
 )

@@ -45,7 +45,7 @@ def test_one_section_may_be_a_row(tmp_path: Path) -> None:
     [
         (
             {"hooks": {"user": [{"rack": "Find"}, RESERVE, KEEP]}},
-            "the user section steps a cell of rack, which is under a guard",
+            "the user section steps a cell of rack, which a lock protects",
             "reads: cell",
         ),
         (
@@ -55,7 +55,7 @@ def test_one_section_may_be_a_row(tmp_path: Path) -> None:
         ),
         (
             {"hooks": {"user": [FIND, {"boxes": "Reserve", "reads": "table"}, KEEP]}},
-            "a section of several that reads a whole table",
+            "one section of several reads a whole table",
             "read one cell",
         ),
         (
@@ -65,8 +65,8 @@ def test_one_section_may_be_a_row(tmp_path: Path) -> None:
         ),
         (
             {"hooks": {"user": [FIND, RESERVE, {"content": "Keep", "reads": "box"}]}},
-            "reads: box",
-            "it is table or cell",
+            "`reads` is box",
+            "it must be table or cell",
         ),
         (
             {"hooks": {"user": {"content": "Keep"}}},
@@ -77,42 +77,46 @@ def test_one_section_may_be_a_row(tmp_path: Path) -> None:
         ({"hooks": {"user": [FIND, {"cupboard": "Keep"}]}}, "there is no table cupboard", "rack, boxes, content"),
         (
             {"hooks": {"tc": [{"content": "Close"}]}},
-            "only the daemon has to do with content",
+            "only the daemon can access content",
             "move the section to hooks.user",
         ),
         (
             {"tables": {"rack": {"atomic": "res_spin_lock"}}},
-            "reads a cell of rack, which is under res_spin_lock",
-            "under spin_lock",
+            "reads a cell of rack, which res_spin_lock protects",
+            "choose word or spin_lock",
         ),
-        ({"tail": {"field": "slip"}}, "slip is a field of `message` already", "rename"),
-        ({"tail": {"field": "turn"}}, "turn is a field of `handover` already", "rename"),
-        ({"tail": {"field": "row"}}, "row is a field of `local` already", "rename"),
-        ({"tail": {"field": "union"}}, "union is a word of C", "another name"),
-        ({"tail": {"length": "box"}}, "box is no field of `message`", "kind, number"),
-        ({"tail": {"length": "kind"}}, "message.kind cannot say how long a tail is", "hold 48"),
+        ({"tail": {"field": "slip"}}, "`message` already has a field slip", "rename"),
+        ({"tail": {"field": "turn"}}, "`handover` already has a field turn", "rename"),
+        ({"tail": {"field": "row"}}, "`local` already has a field row", "rename"),
+        ({"tail": {"field": "union"}}, "union is a keyword of C or Python", "another name"),
+        ({"tail": {"length": "box"}}, "`message` has no field box", "kind, number"),
+        ({"tail": {"length": "kind"}}, "message.kind cannot be the length of a tail", "hold 48"),
         (
             {"tail": {"over": 10, "max": 300, "length": "version"}},
-            "message.version cannot say how long a tail is",
+            "message.version cannot be the length of a tail",
             "hold 300",
         ),
         ({"tail": {"max": 8, "over": 0}}, "tail.max is 8", "9..1024"),
         ({"tail": {"max": 1025}}, "tail.max is 1025", "9..1024"),
         ({"tail": {"over": 48}}, "tail.over is 48", "0..47"),
-        ({"tail": {"longest": 4}}, "tail.longest is no key of a layout", ""),
+        ({"tail": {"longest": 4}}, "unknown key tail.longest", ""),
         (
             {"wire": {"order": ["kind", "number", "length", "version", "slip", "body"]}},
-            "body is no field of the message, and cannot be on the wire",
+            "body is not a field of the message, so it cannot be on the wire",
             "",
         ),
-        ({"constants": {"TailMax": 48}}, "TailMax would be TAIL_MAX in C, as another is", "another name"),
-        ({"message": {"size": "u8"}}, "size would be WIRE_SIZE in C, as another is", "another name"),
-        ({"forwards": ["turn"]}, "turn is handed over, and forwarded so", "remove it"),
-        ({"forwards": ["place"]}, "place is no field of `message`", "kind, number"),
-        ({"forwards": ["body"]}, "body is no field of `message`", "kind, number"),
-        ({"forwards": ["length", "length"]}, "length is forwarded twice", "once"),
-        ({"hooks": {"user": None}}, "fields are forwarded, but there is no user hook", "add hooks.user"),
-        ({"hooks": {"user": None}}, "a tail, but there is no user hook", "add hooks.user"),
+        (
+            {"constants": {"TailMax": 48}},
+            "TailMax becomes TAIL_MAX in C, which the header already defines",
+            "another name",
+        ),
+        ({"message": {"size": "u8"}}, "size becomes WIRE_SIZE in C, which the header already defines", "another name"),
+        ({"forwards": ["turn"]}, "turn is a handover field, so it is forwarded already", "remove it"),
+        ({"forwards": ["place"]}, "`message` has no field place", "kind, number"),
+        ({"forwards": ["body"]}, "`message` has no field body", "kind, number"),
+        ({"forwards": ["length", "length"]}, "`forwards` has length twice", "keep one of them"),
+        ({"hooks": {"user": None}}, "there is `forwards`, but no user hook", "add hooks.user"),
+        ({"hooks": {"user": None}}, "there is a tail, but no user hook", "add hooks.user"),
     ],
 )
 def test_a_layout_is_refused(tmp_path: Path, over: dict[str, Any], said: str, instead: str) -> None:
@@ -151,9 +155,9 @@ STEP_LINES = locker.STEPS.splitlines()
         (
             "[msg EXCEPT !.box = loose,",
             "[msg EXCEPT !.body = 0, !.box = loose,",
-            "Reserve changes the message's body as it changes a word",
+            "Reserve changes the message's body and a word in one branch",
         ),
-        ('Reply(boxes, [msg EXCEPT !.kind = "Full"])', "Forward(boxes, msg)", "the user step says Forward"),
+        ('Reply(boxes, [msg EXCEPT !.kind = "Full"])', "Forward(boxes, msg)", "the user step ends with Forward"),
         (
             "Continue(rack, [msg EXCEPT !.row = rack.row])",
             "Continue([rack EXCEPT !.row = 1], msg)",
@@ -178,7 +182,7 @@ def test_a_step_is_refused(tmp_path: Path, old: str, new: str, said: str) -> Non
 
 
 def test_one_section_alone_ends_with_an_answer(tmp_path: Path) -> None:
-    with pytest.raises(SpecErrors, match="the user step says Continue; it ends with Reply or Drop"):
+    with pytest.raises(SpecErrors, match="the user step ends with Continue; it must end with Reply or Drop"):
         load(locker.write(tmp_path / "locker", {"hooks": {"user": FIND}}))
 
 

@@ -5,9 +5,9 @@ Step(cell, msg) == Forward(cell, msg)
 Find(entry, msg) == IF entry.used THEN NotYet :: Drop(entry, msg) ELSE Continue(entry, msg)
 Look(entry, msg) == IF entry.used THEN Reply(entry, msg) ELSE Drop(entry, msg)
 Take(entry, msg) ==
-  CASE msg.delta = 0 -> Later :: Drop([entry EXCEPT !.used = TRUE], msg)   \* error: Take is to be looked at again after Later, which changes its cell; it must be a Drop
+  CASE msg.delta = 0 -> Later :: Drop([entry EXCEPT !.used = TRUE], msg)   \* error: the daemon runs Take again after Later, which changes its cell; it must be a Drop
     [] msg.delta = 1 -> Drop(entry, msg)
     [] OTHER -> Reply(entry, msg)
 Tell(entry, msg) ==
-  IF entry.used THEN Told :: Reply(entry, msg) ELSE Drop(entry, msg)   \* error: Tell is to be looked at again after Told, which says Reply; it must be a Drop
+  IF entry.used THEN Told :: Reply(entry, msg) ELSE Drop(entry, msg)   \* error: the daemon runs Tell again after Told, which ends with Reply; it must be a Drop
 ====

@@ -2,6 +2,6 @@
 EXTENDS Offload
 
 Step(cell, msg) ==
-  CASE cell.open -> Reply(cell, msg)          \* error: CASE without OTHER; add an arm
+  CASE cell.open -> Reply(cell, msg)          \* error: CASE has no OTHER; add an arm
     [] ~ cell.open -> Drop(cell, msg)
 ====

@@ -2,7 +2,7 @@
 EXTENDS Offload
 
 Step(cell, msg) ==
-  IF cell.state = "Idel"                                  \* error: "Idel" is no member of enum cell.state; it has Idle, Busy, Gone
-    THEN Reply([cell EXCEPT !.state = "Bussy"], msg)      \* error: "Bussy" is no member of enum cell.state
+  IF cell.state = "Idel"                                  \* error: enum cell.state has no member "Idel"; it has Idle, Busy, Gone
+    THEN Reply([cell EXCEPT !.state = "Bussy"], msg)      \* error: enum cell.state has no member "Bussy"
     ELSE Drop(cell, msg)
 ====

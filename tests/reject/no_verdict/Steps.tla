@@ -1,5 +1,5 @@
 ---- MODULE Steps ----
 EXTENDS Offload
 
-Step(cell, msg) == Result("Refuse", cell, msg)            \* error: a verdict that is none; it is one of Continue, Reply, Forward, Drop
+Step(cell, msg) == Result("Refuse", cell, msg)            \* error: this is not a verdict; write Continue, Reply, Forward or Drop
 ====

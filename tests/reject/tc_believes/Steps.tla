@@ -16,10 +16,10 @@ First(cell, msg) ==
     [] msg.state = "Ask" /\ cell.open -> Forward(cell, msg)
     [] OTHER -> Continue(cell, msg)
 Second(entry, msg) ==
-  CASE msg.state = "Lost" -> Continue([entry EXCEPT !.used = FALSE], msg)   \* error: Second changes its cell for messages whose state is Lost, with which no section of user replies \* error: Second changes its cell for messages whose sure is Known
-    [] msg.sure = "Known" /\ msg.state = "Told" -> Reply(entry, msg)   \* error: Second replies to messages whose sure is Known, with which no section of user replies
+  CASE msg.state = "Lost" -> Continue([entry EXCEPT !.used = FALSE], msg)   \* error: Second changes its cell for messages whose state is Lost, but no section of user replies with these \* error: Second changes its cell for messages whose sure is Known
+    [] msg.sure = "Known" /\ msg.state = "Told" -> Reply(entry, msg)   \* error: Second replies to messages whose sure is Known, but no section of user replies with these
     [] OTHER -> Continue(entry, msg)
 \* The section before may be skipped, so that this one gets all that come to it.
 Third(cell, msg) ==
-  IF msg.state \in {"Ask", "Told"} THEN Reply(cell, msg) ELSE Drop(cell, msg)   \* error: Third replies to messages whose state is Ask, with which no section of user replies
+  IF msg.state \in {"Ask", "Told"} THEN Reply(cell, msg) ELSE Drop(cell, msg)   \* error: Third replies to messages whose state is Ask, but no section of user replies with these
 ====

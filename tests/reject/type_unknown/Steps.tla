@@ -2,7 +2,7 @@
 EXTENDS Offload
 
 Step(cell, msg) ==
-  IF {} = {}                                              \* error: nothing says of what type the two sides are
+  IF {} = {}                                              \* error: the type of both sides is unknown
     THEN Reply(cell, msg)
     ELSE Drop(cell, msg)
 ====

@@ -9,9 +9,9 @@ Step(cell, msg) ==
 Last(cell, msg) == IF msg.state = "Busy" THEN Forward(cell, msg) ELSE Drop(cell, msg)
 
 Find(entry, msg) ==
-  CASE msg.chosen = 1 /\ msg.state # "Lost" -> Reply(entry, msg)   \* error: Find replies to messages whose state is Told, which no section of xdp forwards; end with Drop for them
+  CASE msg.chosen = 1 /\ msg.state # "Lost" -> Reply(entry, msg)   \* error: Find replies to messages whose state is Told, but no section of xdp forwards these; end with Drop for them
     [] msg.state \in {"Idle", "Busy"} -> Reply(entry, [msg EXCEPT !.state = "Told"])
-    [] msg.state = "Lost" /\ entry.used -> Drop([entry EXCEPT !.used = FALSE], msg)  \* error: Find changes its cell for messages whose state is Lost, which no section of xdp forwards
+    [] msg.state = "Lost" /\ entry.used -> Drop([entry EXCEPT !.used = FALSE], msg)  \* error: Find changes its cell for messages whose state is Lost, but no section of xdp forwards these
     [] OTHER -> Continue(entry, msg)
 
 \* That Find did not end with Drop for Told is said there; of Gone nothing is to be said, and a Drop changes nothing.

@@ -3,5 +3,5 @@ EXTENDS Offload
 
 Step(cell, msg) == Forward(cell, msg)
 
-Find(entries, msg) == Forward(entries, msg)                 \* error: the user step says Forward; it ends with Reply or Drop
+Find(entries, msg) == Forward(entries, msg)                 \* error: the user step ends with Forward; it must end with Reply or Drop
 ====

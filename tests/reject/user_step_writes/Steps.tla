@@ -3,5 +3,5 @@ EXTENDS Offload
 
 Step(cell, msg) == Forward(cell, msg)
 
-Find(entries, msg) == Reply([entries EXCEPT ![1].used = TRUE], msg)  \* error: a user step that changes its table; it only finds
+Find(entries, msg) == Reply([entries EXCEPT ![1].used = TRUE], msg)  \* error: a user step cannot change its table; it only finds
 ====
