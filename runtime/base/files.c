@@ -79,12 +79,13 @@ int files_make(int folder_fd, const char *folder, const char *name, const char *
 	}
 	if (!err)
 		return fd;
-	log_error("cannot make %s%s%s: %s%s", folder ? folder : "", folder ? "/" : "", name,
-		  strerror(-err),
-		  err == -EEXIST ?
-			  ", again after it was removed: somebody else makes files in this folder" :
-		  remedy ? remedy(err) :
-			   "");
+	log_error(
+		"cannot make %s%s%s: %s%s", folder ? folder : "", folder ? "/" : "", name,
+		strerror(-err),
+		err == -EEXIST ?
+			", also after it was removed: another program makes files in this folder" :
+		remedy ? remedy(err) :
+			 "");
 	return err;
 }
 

@@ -38,7 +38,7 @@ int privileges_check(const char *doing)
 {
 	static const struct capability needed[] = {
 		{ CAP_BPF, "CAP_BPF", "programs and maps" },
-		{ CAP_PERFMON, "CAP_PERFMON", "what programs may do with pointers" },
+		{ CAP_PERFMON, "CAP_PERFMON", "pointer arithmetic in programs" },
 		{ CAP_NET_ADMIN, "CAP_NET_ADMIN", "attaching to an interface" },
 	};
 	cap_t capabilities = cap_get_proc();
@@ -104,7 +104,9 @@ static int become(const char *name)
 	errno = 0;
 	user = getpwnam(name);
 	if (!user) {
-		log_error("cannot become user %s: there is none; `getent passwd` lists them", name);
+		log_error(
+			"cannot become user %s: there is no such user; `getent passwd` lists all users",
+			name);
 		return -ENOENT;
 	}
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) ||
@@ -149,7 +151,7 @@ static int keep_the_least(bool (*still_works)(void *context), void *context)
 			log_info("keeping %s %s", daemon_capabilities[i].name,
 				 daemon_capabilities[i].why);
 		if (!count)
-			log_debug("keeping no capability: this kernel asks for none");
+			log_debug("keeping no capability: this kernel needs none");
 		return set_capabilities(count, count);
 	}
 	log_error("cannot run the sweep's programs, or read the tables: %s; start serve as root",

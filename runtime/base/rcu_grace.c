@@ -74,7 +74,7 @@ struct rcu_grace *rcu_grace_open(void)
 	commands = membarrier(MEMBARRIER_CMD_QUERY);
 	if (commands < 0 || !(commands & MEMBARRIER_CMD_GLOBAL)) {
 		log_error(
-			"cannot sweep: this kernel has no membarrier(MEMBARRIER_CMD_GLOBAL); it needs CONFIG_MEMBARRIER, and no nohz_full= on its command line");
+			"cannot sweep: this kernel has no membarrier(MEMBARRIER_CMD_GLOBAL); boot one with CONFIG_MEMBARRIER, and without nohz_full= on its command line");
 		return NULL;
 	}
 	grace = calloc(1, sizeof(*grace));

@@ -124,10 +124,10 @@ static void *work(void *context)
 	CPU_ZERO(&cpus);
 	CPU_SET(worker->cpu, &cpus);
 	if (pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus))
-		log_warning("cannot keep a thread on CPU %d", worker->cpu);
+		log_warning("cannot pin a thread to CPU %d", worker->cpu);
 	while (batch)
 		serve_batch(worker->fd, batch);
-	log_error("a thread has no memory for its batch");
+	log_error("cannot allocate the batch of a thread: out of memory");
 	return NULL;
 }
 
@@ -189,7 +189,7 @@ int main(int count, char **values)
 		return EXIT_USAGE;
 	if (!userspace_steps_fit(PAYLOAD_BYTES_MAX)) {
 		log_error(
-			"cannot serve %s from userspace: its hooks were not generated as plain functions, or its messages have up to %u bytes and a datagram takes less than %d",
+			"cannot serve %s from userspace: its hooks were not generated as plain functions, or its messages have up to %u bytes and a datagram holds less than %d",
 			protocol->name, protocol->wire_size + protocol->tail_max,
 			PAYLOAD_BYTES_MAX);
 		return 1;

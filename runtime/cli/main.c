@@ -150,46 +150,46 @@ static void print_help(FILE *stream)
 		"\n"
 		"  %sd load INTERFACE [--first] [--generic]    attach to an interface, in native XDP mode\n"
 		"  %sd unload INTERFACE [--purge]              detach; its tables stay for the next load\n"
-		"  %sd purge                                   remove the tables and what they hold\n"
-		"  %sd status [--all | --json | --prometheus]  what is loaded and what it has counted\n"
+		"  %sd purge                                   remove the tables and their content\n"
+		"  %sd status [--all | --json | --prometheus]  show what is loaded, and its counters\n"
 		"  %sd serve [--daemonize] [--user NAME]       answer the rare path and sweep\n"
-		"  %sd stop                                    end the daemon, and wait for it\n",
+		"  %sd stop                                    stop the daemon, and wait until it has ended\n",
 		name, protocol->port, name, name, name, name, name, name);
 	if (protocol->drain)
 		fprintf(stream,
-			"        --segments DIR                         and drain to the files in this folder\n"
-			"  %sd segments DIR [--json] [--entries]       what is in them, and what is torn or corrupt\n"
-			"  %sd truncate DIR --before NUMBER            remove older ones, whose content was applied elsewhere\n",
+			"        --segments DIR                         drain to the files in this folder\n"
+			"  %sd segments DIR [--json] [--entries]       list their content, and torn or corrupt places\n"
+			"  %sd truncate DIR --before NUMBER            remove older files, once their content is applied elsewhere\n",
 			name, name);
 	if (protocol->restore)
 		fprintf(stream,
-			"  %sd restore FILE                            rows that were recovered, into its tables; - for what comes in\n",
+			"  %sd restore FILE                            put recovered rows into the tables; - reads standard input\n",
 			name);
 	if (protocol->recovery)
 		fprintf(stream,
-			"  %sd recover DIR [--text] [--output FILE]    a row for each key, made of all that is whole in them\n",
+			"  %sd recover DIR [--text] [--output FILE]    make a row for each key from all whole entries\n",
 			name);
 	fprintf(stream,
 		"\n"
-		"  --first         where the tables are made: no client can rely on what earlier\n"
-		"                  ones promised, so that new ones do not wait\n"
-		"  --generic       accept generic XDP mode where the driver has no native one\n"
-		"  --clsact        attach TC as a filter also where the kernel has tcx links\n"
-		"  --seed HEX      for tests, and runs that are to repeat: not a random seed for the\n"
-		"                  hashes of fresh tables; who knows it can choose keys that share a cell\n"
-		"  --all           also the counters that are zero\n"
+		"  --first         if the tables are new: no client relies on promises of earlier\n"
+		"                  tables, so the new ones need not wait\n"
+		"  --generic       accept generic XDP mode if the driver has no native mode\n"
+		"  --clsact        attach TC as a filter even if the kernel has tcx links\n"
+		"  --seed HEX      for tests and repeatable runs: this seed instead of a random one, for\n"
+		"                  the hashes of new tables; whoever knows it can choose keys that share a cell\n"
+		"  --all           also show the counters that are zero\n"
 		"  --daemonize     leave the terminal when ready\n"
-		"  --user NAME     run as this user once all that takes privilege is open\n"
+		"  --user NAME     run as this user after everything that needs privilege is open\n"
 		"  --receive-buffer BYTES\n"
-		"                  room in each queue, and in the ring buffer, for what waits\n"
+		"                  size of each queue, and of the ring buffer, for requests that wait\n"
 		"                  for the daemon (%u)\n"
-		"  -v, --verbose   also say what libbpf has to say\n"
-		"  -q, --quiet     only errors\n"
-		"  --version       the version of Stepwise that this was built from\n"
+		"  -v, --verbose   also print the messages of libbpf\n"
+		"  -q, --quiet     print only errors\n"
+		"  --version       print the version of Stepwise that this was built from\n"
 		"\n"
 		"STEPWISE_BPFFS names the BPF file system (/sys/fs/bpf), STEPWISE_RUN the directory for\n"
-		"run state (/run/stepwise). One network namespace is served; another one needs both of its own.\n"
-		"Exit code 1: it could not be done. 2: wrong command line. %s4: privilege is missing.\n",
+		"run state (/run/stepwise). One network namespace is served; another one needs its own two.\n"
+		"Exit codes: 1: the command failed. 2: wrong command line. %s4: privilege is missing.\n",
 		SERVE_BUFFER_BYTES, protocol->drain ? "3: segments are corrupt in places. " : "");
 }
 
@@ -202,7 +202,7 @@ static bool parse_bytes(const char *text, __u32 *bytes)
 	value = strtoull(text, &end, 10);
 	if (errno || *end || !isdigit((unsigned char)*text) || !value ||
 	    value > SERVE_BUFFER_BYTES_MAX) {
-		log_error("--receive-buffer %s: a number of bytes from 1 to %u is wanted", text,
+		log_error("--receive-buffer %s: give a number of bytes from 1 to %u", text,
 			  SERVE_BUFFER_BYTES_MAX);
 		return false;
 	}
@@ -218,9 +218,8 @@ static bool parse_number(const char *text, __u64 *number)
 	*number = strtoull(text, &end, 10);
 	if (!errno && !*end && isdigit((unsigned char)*text))
 		return true;
-	log_error(
-		"--before %s: the number of the first segment that stays is wanted, as in its name",
-		text);
+	log_error("--before %s: give the number of the first segment to keep, as in its name",
+		  text);
 	return false;
 }
 
@@ -233,7 +232,7 @@ static bool take_folder(const char *folder, struct arguments *arguments)
 	if (!*folder || (*folder != '/' && !getcwd(here, sizeof(here))) ||
 	    snprintf(absolute, sizeof(absolute), "%s%s%s", here, *here ? "/" : "", folder) >=
 		    (int)sizeof(absolute)) {
-		log_error("--segments '%s': the name of a folder is wanted", folder);
+		log_error("--segments '%s': give the name of a folder", folder);
 		return false;
 	}
 	arguments->serve.segments = absolute;
@@ -330,8 +329,8 @@ static bool check_options(const struct command *command, unsigned int options_gi
 		if (option->val < OPTION_GENERIC ||
 		    !(options_given & ~known & 1u << (option->val - OPTION_GENERIC)))
 			continue;
-		log_error("%s does not take --%s; --help shows what goes with what", command->name,
-			  option->name);
+		log_error("%s does not accept --%s; --help lists the options of each command",
+			  command->name, option->name);
 		return false;
 	}
 	return true;
@@ -341,13 +340,12 @@ static bool check_options(const struct command *command, unsigned int options_gi
 static bool check_needed(const struct arguments *arguments)
 {
 	if (protocol->drain && !strcmp(arguments->command, "serve") && !arguments->serve.segments) {
-		log_error(
-			"serve needs --segments DIR: the folder of the files that %s is drained to",
-			protocol->name);
+		log_error("serve needs --segments DIR: the folder for the files that %s drains to",
+			  protocol->name);
 		return false;
 	}
 	if (!strcmp(arguments->command, "truncate") && !arguments->segments.before) {
-		log_error("truncate needs --before NUMBER: the first segment that stays");
+		log_error("truncate needs --before NUMBER: the first segment to keep");
 		return false;
 	}
 	return true;
@@ -362,19 +360,19 @@ static bool check_argument(const struct command *command, const struct arguments
 	static const char *const places[] = {
 		[TAKES_INTERFACE] = "; `ip link` lists them",
 		[TAKES_FOLDER] = ": the folder of the segments",
-		[TAKES_FILE] = ": what `recover` wrote, or - for standard input",
+		[TAKES_FILE] = ": a file that `recover` wrote, or - for standard input",
 	};
 	const char *what = names[command->takes], *where = places[command->takes];
 
 	if (given == (command->takes != TAKES_NOTHING) && !(given && !*arguments->argument))
 		return true;
 	if (command->takes == TAKES_NOTHING)
-		log_error("%s takes no argument", command->name);
+		log_error("%s accepts no argument", command->name);
 	else if (given == 1)
-		log_error("%s takes one %s, and the name given is empty%s", command->name, what,
+		log_error("%s needs one %s, but the given name is empty%s", command->name, what,
 			  where);
 	else
-		log_error("%s takes one %s, not %d%s", command->name, what, given, where);
+		log_error("%s needs one %s, not %d%s", command->name, what, given, where);
 	return false;
 }
 
@@ -401,7 +399,8 @@ static bool check_command(const struct arguments *arguments, unsigned int option
 					   length ? ", " : "", last);
 		last = commands[i].name;
 	}
-	log_error("there is no command %s; there are %s and %s", arguments->command, names, last);
+	log_error("unknown command %s; the commands are %s and %s", arguments->command, names,
+		  last);
 	return false;
 }
 

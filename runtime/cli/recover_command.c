@@ -178,9 +178,8 @@ static void report(const struct segments_reading *reading, __u64 keys, double to
 	log_info("%llu segment%s, %llu entries, %llu bytes%s",
 		 (unsigned long long)reading->segments, reading->segments == 1 ? "" : "s",
 		 (unsigned long long)reading->entries, (unsigned long long)reading->bytes,
-		 is_written ?
-			 "; a daemon goes on, and what it writes from now on is not among them" :
-			 "");
+		 is_written ? "; a daemon still writes, and its later entries are not included" :
+			      "");
 	log_info("%llu bytes cut, %llu places corrupt", (unsigned long long)reading->cut_bytes,
 		 (unsigned long long)reading->corrupt);
 	log_info("%llu keys, in %.3f s: %.0f entries a second", (unsigned long long)keys, took,
@@ -221,7 +220,7 @@ int command_recover(const struct stepwise_entries *entries, const struct stepwis
 
 	if (!options->output && !options->text && isatty(STDOUT_FILENO)) {
 		log_error(
-			"cannot write rows to a terminal: they are not to be read; use --text, or --output FILE");
+			"cannot write rows to a terminal: they are binary; use --text, or --output FILE");
 		return -ENOTTY;
 	}
 	fd = segments_folder_open(folder, &is_written);

@@ -76,7 +76,7 @@ static void print_text(const struct stepwise_entries *entries,
 	       (unsigned long long)reading->segments, reading->segments == 1 ? "" : "s",
 	       (unsigned long long)reading->first, (unsigned long long)reading->last,
 	       (unsigned long long)reading->entries, (unsigned long long)reading->bytes,
-	       is_written ? ", and a daemon goes on" : "");
+	       is_written ? "; a daemon still writes" : "");
 	printf("epoch %llu, to number", (unsigned long long)reading->header.epoch);
 	for (__u32 lane = 0; lane < entries->lanes; lane++)
 		printf(" %llu", (unsigned long long)reading->numbers[lane]);

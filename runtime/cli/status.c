@@ -130,7 +130,7 @@ static void print_text_interfaces(const struct report *report)
 	char path[PATH_MAX];
 
 	if (!report->interface_count && report->table_count)
-		printf("  tables    are kept, with what they hold, for the next load; `%s` removes them\n",
+		printf("  tables    are kept, with their content, for the next load; `%s` removes them\n",
 		       operator_hint("purge", ""));
 	for (size_t i = 0; i < report->interface_count; i++) {
 		const struct interface *interface = &report->interfaces[i];
@@ -154,7 +154,7 @@ static void print_text_daemon(const struct report *report)
 	if (!report->daemon) {
 		printf("  daemon    not running%s\n",
 		       report->interface_count && report->protocol->on_forwarded ?
-			       ": what the kernel forwards is refused (ICMP port unreachable, to each client about once a second)" :
+			       ": forwarded requests are refused (ICMP port unreachable, to each client about once a second)" :
 			       "");
 		return;
 	}

@@ -89,7 +89,7 @@ void daemonize_ready(struct background *background, int err)
 	if (background->report_fd < 0)
 		return;
 	if (write(background->report_fd, &err, sizeof(err)) != sizeof(err))
-		log_debug("nobody waited for the daemon: %s", strerror(errno));
+		log_debug("no process waited for the daemon: %s", strerror(errno));
 	close(background->report_fd);
 	background->report_fd = -1;
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -137,7 +137,7 @@ static void say_full(struct drain *drain, int err)
 	drain->statistics->drain_full++;
 	if (!drain->was_full)
 		log_error(
-			"cannot write what was drained: %s; it stays in the tables, which refuse more when they are full; make room, and it goes on",
+			"cannot write drained records: %s; they stay in the tables, which refuse new ones when they are full; make room, and the drain continues",
 			strerror(-err));
 	drain->was_full = true;
 }
@@ -158,7 +158,7 @@ static ssize_t drain_once(struct drain *drain, bool *is_more)
 	drain->statistics->drain_batches++;
 	drain->statistics->drain_bytes += count * segments_stride(drain->segments);
 	if (drain->was_full)
-		log_info("there is room again for what is drained");
+		log_info("there is room again for drained records");
 	drain->was_full = false;
 	drain->may_rotate = true;
 	return count;
@@ -363,14 +363,14 @@ static int check_lane(const struct drain *drain, const char *folder, __u32 lane)
 	said = written.number > synced.number ? written.number : synced.number;
 	if (number < said) {
 		log_error(
-			"cannot drain to %s: lane %u ends at number %llu there, but %llu was written; the files were changed, or the disk has lost what it was given; `recover` takes what there is, and with another folder and purged tables it goes on",
+			"cannot drain to %s: lane %u ends at number %llu there, but %llu was written; the files were changed, or the disk lost data; `recover` rebuilds from the rest; to continue, name another folder and purge the tables",
 			folder, lane, (unsigned long long)number, (unsigned long long)said);
 		return -EBADMSG;
 	}
 	if (tables_have(drain, lane, number - written.number))
 		return 0;
 	log_error(
-		"cannot drain to %s: lane %u ends at number %llu there, and the tables have written %llu and have not what is between; name the folder that these tables were drained to, or purge them",
+		"cannot drain to %s: lane %u ends at number %llu there, but the tables have written %llu and no longer have the records between; name the folder that these tables drained to, or purge them",
 		folder, lane, (unsigned long long)number, (unsigned long long)written.number);
 	return -EMEDIUMTYPE;
 }
@@ -379,7 +379,7 @@ static int check_belongs(const struct drain *drain, const char *folder, __u64 ep
 {
 	if (segments_epoch(drain->segments) != epoch) {
 		log_error(
-			"cannot drain to %s: its last segment is of epoch %llu%s, and the tables are of epoch %llu; name the folder that they were drained to, or purge them, which loses what was not drained",
+			"cannot drain to %s: its last segment is of epoch %llu%s, but the tables are of epoch %llu; name the folder that they drained to, or purge them, which loses the records that were not drained",
 			folder, (unsigned long long)segments_epoch(drain->segments),
 			segments_epoch(drain->segments) ? "" : " (there is none)",
 			(unsigned long long)epoch);
@@ -400,9 +400,8 @@ static int begin_epoch(const struct drain *drain, const char *folder)
 
 	if (epoch <= drain->steps->entries->epoch_max)
 		return segments_begin_epoch(drain->segments, epoch);
-	log_error(
-		"cannot drain to %s: epoch %llu is the last that there can be; name another folder",
-		folder, (unsigned long long)drain->steps->entries->epoch_max);
+	log_error("cannot drain to %s: epoch %llu is the last possible one; name another folder",
+		  folder, (unsigned long long)drain->steps->entries->epoch_max);
 	return -EOVERFLOW;
 }
 
@@ -588,7 +587,8 @@ static void end_threads(struct drain *drain)
 	while (count > 0 && is_more && clock_now_ns() < deadline && !reason_to_end(drain))
 		count = drain_once(drain, &is_more);
 	if (segments_no_room(count))
-		log_warning("what was not drained stays in the tables: there is no room for it");
+		log_warning(
+			"records that were not drained stay in the tables: there is no room for them");
 	end_syncer(drain);
 }
 

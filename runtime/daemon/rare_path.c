@@ -126,7 +126,7 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol,
 
 	if (protocol->wire_size + protocol->tail_max >= ENDPOINT_PAYLOAD_BYTES_MAX) {
 		log_error(
-			"cannot serve %s: its messages have up to %u bytes, and a datagram takes less than %u",
+			"cannot serve %s: its messages have up to %u bytes, but a datagram holds less than %u",
 			protocol->name, protocol->wire_size + protocol->tail_max,
 			ENDPOINT_PAYLOAD_BYTES_MAX);
 		return NULL;
@@ -155,7 +155,7 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol,
 	read_indices(path);
 	if (!path->index_count)
 		log_warning(
-			"%s is not loaded on any interface of this network namespace: there is nothing to answer until it is",
+			"%s is not loaded on any interface of this network namespace; until it is, the daemon has nothing to answer",
 			protocol->name);
 	return path;
 failed:

@@ -152,7 +152,7 @@ static int open_endpoints(struct server *server, __u32 buffer_bytes)
 		return err;
 	server->sender_fd = frame_sender_open();
 	if (server->sender_fd < 0) {
-		log_error("cannot open the socket by which replies leave: %s; run serve as root",
+		log_error("cannot open the socket for replies: %s; run serve as root",
 			  strerror(-server->sender_fd));
 		return server->sender_fd;
 	}
@@ -201,7 +201,7 @@ static int check_loaded(const struct stepwise_protocol *protocol)
 	if (pinned < 0)
 		return pinned;
 	if (pinned == PINNED_NOTHING) {
-		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name,
+		log_error("cannot serve %s: it is not loaded; run `%s` first", protocol->name,
 			  operator_hint("load", "INTERFACE"));
 		return -ENOENT;
 	}
@@ -229,7 +229,7 @@ static int check_namespace(const struct stepwise_protocol *protocol)
 		return elsewhere;
 	netns_file(path, other.netns, 0);
 	log_error(
-		"cannot serve %s in this network namespace (%lu): it is loaded on %s of another one (%lu), and a daemon answers in its own only; start it there: `nsenter --net=%s %s`",
+		"cannot serve %s in this network namespace (%lu): it is loaded on %s of another one (%lu), and a daemon answers only in its own; start it there: `nsenter --net=%s %s`",
 		protocol->name, netns, other.name, other.netns, path, operator_hint("serve", ""));
 	return -EXDEV;
 }
@@ -306,7 +306,7 @@ static int open_pinned(struct server *server)
 	int err, hold = pins_hold(PINS_SHARED);
 
 	if (hold == -ENOENT)
-		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name,
+		log_error("cannot serve %s: it is not loaded; run `%s` first", protocol->name,
 			  operator_hint("load", "INTERFACE"));
 	if (hold < 0)
 		return hold;

@@ -40,7 +40,7 @@ struct sweep *sweep_open(const struct stepwise_protocol *protocol,
 	sweep->packet_size = sizeof(struct stepwise_sweep) + protocol->sweep_size;
 	if (sweep->packet_size > sizeof(sweep->packet)) {
 		log_error(
-			"cannot sweep %s: its record has %u bytes, and no more than %zu go with a test run",
+			"cannot sweep %s: its record has %u bytes, but a test run passes at most %zu",
 			protocol->name, protocol->sweep_size,
 			sizeof(sweep->packet) - sizeof(struct stepwise_sweep));
 		goto failed;

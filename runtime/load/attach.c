@@ -73,12 +73,12 @@ static void explain_xdp_failure(const struct interface *interface, int err)
 	case -EEXIST:
 		bpf_xdp_query_id(interface->ifindex, 0, &id);
 		log_error(
-			"cannot attach XDP to %s: another XDP program (id %u) is attached; detach that first (`bpftool net` shows it)",
+			"cannot attach XDP to %s: another XDP program (id %u) is attached; detach it first (`bpftool net` shows it)",
 			name, id);
 		return;
 	case -ERANGE:
 		log_error(
-			"cannot attach XDP to %s: its MTU (of a veth, its peer's) is larger than the driver takes with XDP; `ip link set dev %s mtu 1500` makes it smaller",
+			"cannot attach XDP to %s: its MTU (of a veth, its peer's) is too large for the driver with XDP; `ip link set dev %s mtu 1500` makes it smaller",
 			name, name);
 		return;
 	case -EINVAL:

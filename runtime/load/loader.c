@@ -85,7 +85,7 @@ static int check_not_loaded(const struct stepwise_protocol *protocol,
 		if (list[i].gone) {
 			err = pins_remove(list[i].path);
 		} else if (list[i].here && list[i].ifindex == interface->ifindex) {
-			log_error("%s is loaded on %s already; `%s` first", protocol->name,
+			log_error("%s is already loaded on %s; run `%s` first", protocol->name,
 				  interface->name, operator_hint("unload", interface->name));
 			err = -EEXIST;
 		}
@@ -114,7 +114,7 @@ static int check_namespace(const struct stepwise_protocol *protocol,
 	if (daemon && netns && netns != interface->netns) {
 		netns_file(path, netns, daemon);
 		log_error(
-			"cannot load %s on %s: its daemon (pid %d) answers in network namespace %lu (%s) and in no other; end that, load there, or give this namespace tables and a daemon of its own with STEPWISE_BPFFS and STEPWISE_RUN",
+			"cannot load %s on %s: its daemon (pid %d) answers only in network namespace %lu (%s); stop it, or load there, or give this namespace its own tables and daemon with STEPWISE_BPFFS and STEPWISE_RUN",
 			protocol->name, interface->name, (int)daemon, netns, path);
 		return -EBUSY;
 	}
@@ -123,7 +123,7 @@ static int check_namespace(const struct stepwise_protocol *protocol,
 		return elsewhere;
 	netns_file(path, other.netns, 0);
 	log_error(
-		"cannot load %s on %s: it is loaded on %s of network namespace %lu (%s), and serves one at a time; unload it there, or give this namespace tables and a daemon of its own with STEPWISE_BPFFS and STEPWISE_RUN",
+		"cannot load %s on %s: it is loaded on %s of network namespace %lu (%s), and serves only one at a time; unload it there, or give this namespace its own tables and daemon with STEPWISE_BPFFS and STEPWISE_RUN",
 		protocol->name, interface->name, other.name, other.netns, path);
 	return -EBUSY;
 }
@@ -138,13 +138,13 @@ static int check_no_other_build(const struct stepwise_protocol *protocol)
 
 	if (any_attached(&attached)) {
 		log_error(
-			"another build of %s is loaded on %s (network namespace %lu); unload that first: two builds must not work on the same tables",
+			"another build of %s is loaded on %s (network namespace %lu); unload it first: two builds must not work on the same tables",
 			protocol->name, attached.name, attached.netns);
 		return -EBUSY;
 	}
 	if (daemon) {
 		log_error(
-			"a daemon of another build of %s is running (pid %d); end that first: two builds must not work on the same tables",
+			"a daemon of another build of %s is running (pid %d); stop it first: two builds must not work on the same tables",
 			protocol->name, (int)daemon);
 		return -EBUSY;
 	}
@@ -310,7 +310,7 @@ static int check_serves_nobody(const struct stepwise_protocol *protocol)
 		return -EBUSY;
 	}
 	if (daemon) {
-		log_error("the daemon of %s is running (pid %d) and may serve; end it first",
+		log_error("the daemon of %s is running (pid %d) and may serve; stop it first",
 			  protocol->name, (int)daemon);
 		return -EBUSY;
 	}
@@ -367,7 +367,7 @@ static void explain_not_loaded(const struct stepwise_protocol *protocol, const c
 	}
 	netns_file(path, elsewhere->netns, 0);
 	log_error(
-		"%s is not loaded on %s of this network namespace, but of another one (%lu); unload it there: `nsenter --net=%s %s`",
+		"%s is not loaded on %s of this network namespace, but in another one (%lu); unload it there: `nsenter --net=%s %s`",
 		protocol->name, name, elsewhere->netns, path, operator_hint("unload", name));
 }
 
@@ -438,7 +438,8 @@ static int unload_held(const struct stepwise_protocol *protocol, const char *nam
 		return err;
 	err = remove_staging();
 	if (!err)
-		log_info("unloaded from %s%s", name, interface.gone ? ", which was gone" : "");
+		log_info("unloaded from %s%s", name,
+			 interface.gone ? ", which no longer exists" : "");
 	return err;
 }
 
@@ -450,12 +451,12 @@ static int purge_held(const struct stepwise_protocol *protocol)
 
 	if (any_attached(&attached)) {
 		log_error(
-			"cannot purge %s: it is loaded on %s (network namespace %lu); unload that first",
+			"cannot purge %s: it is loaded on %s (network namespace %lu); unload it first",
 			protocol->name, attached.name, attached.netns);
 		return -EBUSY;
 	}
 	if (daemon) {
-		log_error("cannot purge %s: its daemon is running (pid %d); end that first",
+		log_error("cannot purge %s: its daemon is running (pid %d); stop it first",
 			  protocol->name, (int)daemon);
 		return -EBUSY;
 	}
@@ -463,7 +464,7 @@ static int purge_held(const struct stepwise_protocol *protocol)
 	if (!err && run_state_remove(protocol) < 0)
 		err = -EIO;
 	if (!err)
-		log_info("removed the tables of %s and what they held", protocol->name);
+		log_info("removed the tables of %s and their content", protocol->name);
 	return err;
 }
 
@@ -480,8 +481,8 @@ int command_unload(const struct stepwise_protocol *protocol, const char *interfa
 	hold = pins_hold(PINS_EXCLUSIVE);
 	if (hold < 0) {
 		if (hold == -ENOENT)
-			log_error("%s is not loaded on %s, nor anywhere", protocol->name,
-				  interface_name);
+			log_error("%s is not loaded on %s, nor on any other interface",
+				  protocol->name, interface_name);
 		return hold;
 	}
 	err = unload_held(protocol, interface_name);
@@ -489,7 +490,7 @@ int command_unload(const struct stepwise_protocol *protocol, const char *interfa
 		err = purge_held(protocol);
 	else if (!err && !any_attached(&attached))
 		log_info(
-			"the tables of %s stay, with what they hold, for the next load; `%s` removes them",
+			"the tables of %s stay, with their content, for the next load; `%s` removes them",
 			protocol->name, operator_hint("purge", ""));
 	close(hold);
 	return err;
@@ -501,10 +502,11 @@ static int purge_files(const struct stepwise_protocol *protocol)
 	int removed = daemon_running(protocol, NULL) ? 0 : run_state_remove(protocol);
 
 	if (removed > 0)
-		log_info("removed what the daemon of %s had left in %s; there were no tables",
-			 protocol->name, run_directory());
+		log_info(
+			"removed the files that the daemon of %s had left in %s; there were no tables",
+			protocol->name, run_directory());
 	else if (!removed)
-		log_error("there is nothing of %s to purge in %s", protocol->name, pins_base());
+		log_error("cannot purge %s: it has nothing in %s", protocol->name, pins_base());
 	return removed > 0 ? 0 : -ENOENT;
 }
 

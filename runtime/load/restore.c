@@ -263,7 +263,7 @@ static FILE *open_rows(const char *path, bool standard)
 		return stdin;
 	if (standard)
 		return files_spool(stdin, STANDARD);
-	fd = files_open_path(path, "`restore -` reads what comes in");
+	fd = files_open_path(path, "`restore -` reads standard input");
 	stream = fd < 0 ? NULL : fdopen(fd, "r");
 	if (fd >= 0 && !stream) {
 		log_error("cannot read %s: %s", path, strerror(errno));
@@ -282,7 +282,7 @@ int command_restore(const struct stepwise_protocol *protocol, const char *path, 
 	int err;
 
 	if (!protocol->restore) {
-		log_error("%s restores no rows: its layout has no `restore`", protocol->name);
+		log_error("cannot restore rows of %s: its layout has no `restore`", protocol->name);
 		return -EOPNOTSUPP;
 	}
 	restoring.table = &protocol->tables[protocol->restore->pass.table];

@@ -196,13 +196,13 @@ static int fill(struct addresses *addresses)
 		err = bpf_map_update_elem(addresses->map_fd, &list.items[i], &present, BPF_ANY);
 	if (err) {
 		log_error(
-			"cannot tell the programs which addresses this host has: %s; packets to one that has come may not be served, and those to one that has gone may be",
+			"cannot update the addresses of this host for the programs: %s; packets to a new address may not be served, and packets to a removed one may be",
 			strerror(-err));
 		return err;
 	}
 	if (list.beyond && !addresses->warned)
 		log_warning(
-			"this host has %zu addresses, and packets to the first %u of them are served; the layout's `promiscuous: true` would serve all",
+			"this host has %zu addresses, but only packets to the first %u are served; `promiscuous: true` in the layout would serve all",
 			list.count + list.beyond, STEPWISE_ADDRESSES_MAX);
 	addresses->warned = list.beyond;
 	return 0;
@@ -288,7 +288,7 @@ static int watch_open(void)
 	if (fd >= 0 && bind(fd, (const struct sockaddr *)&groups, sizeof(groups)) == 0)
 		return fd;
 	err = -errno;
-	log_error("cannot watch which addresses this host has: %s", strerror(-err));
+	log_error("cannot watch the addresses of this host: %s", strerror(-err));
 	if (fd >= 0)
 		close(fd);
 	return err;

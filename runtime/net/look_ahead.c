@@ -28,7 +28,7 @@ static int forget_interfaces(int devices_fd)
 			err = 0;
 	}
 	if (err)
-		log_error("cannot remove interface %u from those that look ahead: %s", ifindex,
+		log_error("cannot turn look-ahead off for interface %u: %s", ifindex,
 			  strerror(-err));
 	return err;
 }
@@ -45,10 +45,10 @@ static void enter_interface(int devices_fd, int program_fd, unsigned int ifindex
 	if (!why_not)
 		err = bpf_map_update_elem(devices_fd, &ifindex, &entry, BPF_ANY);
 	if (err)
-		log_info("%s does not look ahead, which costs more: cannot enter it into %s: %s",
+		log_info("%s does not look ahead, which costs time: cannot enter it into %s: %s",
 			 name, DEVICES_MAP, strerror(-err));
 	else if (why_not)
-		log_info("%s does not look ahead, which costs more: %s", name, why_not);
+		log_info("%s does not look ahead, which costs time: %s", name, why_not);
 }
 
 int look_ahead_enter(const struct stepwise_protocol *protocol, const struct xsk_queues *queues)

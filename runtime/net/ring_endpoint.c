@@ -150,15 +150,13 @@ static int open_ring(struct ring_endpoint *ring, __u32 buffer_bytes)
 		return ring->framed.endpoint.fd;
 	err = empty(ring->framed.endpoint.fd);
 	if (err) {
-		log_error("cannot read the ring buffer of what the programs forward: %s",
-			  strerror(-err));
+		log_error("cannot read the ring buffer of forwarded requests: %s", strerror(-err));
 		return err;
 	}
 	ring->ring = ring_buffer__new(ring->framed.endpoint.fd, take, ring, NULL);
 	err = ring->ring ? 0 : -errno;
 	if (err) {
-		log_error("cannot open the ring buffer of what the programs forward: %s",
-			  strerror(-err));
+		log_error("cannot open the ring buffer of forwarded requests: %s", strerror(-err));
 		return err;
 	}
 	return map_limits(ring, buffer_bytes);

@@ -17,6 +17,6 @@ int sender_announce(int sender_fd)
 	if (getsockopt(sender_fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0)
 		return set_pinned_number("stepwise_sender", cookie);
 	err = -errno;
-	log_error("cannot tell TC by which socket the daemon sends: %s", strerror(-err));
+	log_error("cannot register the daemon's socket with TC: %s", strerror(-err));
 	return err;
 }

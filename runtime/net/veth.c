@@ -89,11 +89,11 @@ static void warn_of_program(const char *name, const struct link *link, const str
 {
 	if (err)
 		log_warning(
-			"%s is a veth, and its peer cannot be looked at (%s): unless that has an XDP program too, even one that passes everything, the kernel drops every answer",
+			"%s is a veth, and its peer cannot be checked (%s): unless the peer has an XDP program too, even one that passes everything, the kernel drops every answer",
 			name, strerror(-err));
 	else if (!peer->has_xdp)
 		log_warning(
-			"%s is a veth, and its peer (interface %u%s) has no XDP program: the kernel drops every answer (xdp_tx_errors in `ethtool -S %s`) until one is attached there; one that passes everything is enough",
+			"%s is a veth, and its peer (interface %u%s) has no XDP program: the kernel drops every answer (xdp_tx_errors in `ethtool -S %s`); attach one to the peer: a program that passes everything is enough",
 			name, link->peer,
 			link->peer_netns == HERE ? "" : " of another network namespace", name);
 }
@@ -125,11 +125,12 @@ static void hint_at_offloads(const char *name, const struct link *link, const st
 {
 	const bool is_here = link->peer_netns == HERE;
 	const char *peer_name = *peer->name ? peer->name : "PEER";
-	const char *where = is_here ? "" : " in the peer's network namespace, unless that was done";
+	const char *where = is_here ? "" :
+				      " in the peer's network namespace, unless you did so already";
 
 	if (!is_here || ask_driver(peer->name, ETHTOOL_GTXCSUM))
 		log_info(
-			"hint: a veth's peer leaves checksums to a device, and %s drops what comes without them (counted in malformed.checksum): run `ethtool -K %s tx off`%s",
+			"hint: a veth's peer leaves checksums to a device, and %s drops packets without them (counted in malformed.checksum): run `ethtool -K %s tx off`%s",
 			name, peer_name, where);
 	if (!is_here || ask_driver(peer->name, ETHTOOL_GFLAGS) & ETH_FLAG_TXVLAN)
 		log_info(

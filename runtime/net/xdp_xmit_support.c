@@ -94,9 +94,10 @@ const char *why_not_transmitting(unsigned int ifindex)
 		err = ask_features(fd, family, ifindex, &features);
 	close(fd);
 	if (err == -ENOENT)
-		return "the kernel (before 6.3) does not tell whether its driver sends what XDP redirects";
+		return "the kernel (before 6.3) does not report if its driver sends redirected packets";
 	if (err)
 		return strerror(-err);
-	return features & NETDEV_XDP_TRANSMITS ? NULL :
-						 "its driver does not send what XDP redirects";
+	return features & NETDEV_XDP_TRANSMITS ?
+		       NULL :
+		       "its driver does not send packets that XDP redirects";
 }

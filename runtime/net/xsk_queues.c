@@ -72,7 +72,7 @@ static void open_interface(int sockets_fd, const struct interface *interface,
 
 		if (!endpoint) {
 			log_info(
-				"queue %u of %s is served by the ring buffer, which costs more: cannot open an AF_XDP socket: %s",
+				"the ring buffer serves queue %u of %s, which costs time: cannot open an AF_XDP socket: %s",
 				number, interface->name, strerror(errno));
 			break;
 		}
@@ -92,7 +92,7 @@ static bool fits(const struct interface *interface)
 	if (count <= STEPWISE_INTERFACE_QUEUES && interface->ifindex < STEPWISE_INTERFACES)
 		return true;
 	log_info(
-		"%s has %u queues and index %u: no interface is served by AF_XDP sockets, but by the ring buffer, which costs more",
+		"%s has %u queues and index %u: the ring buffer serves all interfaces instead of AF_XDP sockets, which costs time",
 		interface->name, count, interface->ifindex);
 	return false;
 }

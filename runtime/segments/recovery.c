@@ -89,7 +89,7 @@ struct recovery *recovery_open(const struct stepwise_entries *entries,
 	if (recovery && recovery->places && recovery->rows)
 		return recovery;
 	log_error(
-		"cannot recover %llu entries: there is no memory for as many keys (%llu bytes); truncate what was applied, or use a larger machine",
+		"cannot recover %llu entries: there is not enough memory for as many keys (%llu bytes); truncate segments that were applied, or use a larger machine",
 		(unsigned long long)entries_max,
 		(unsigned long long)(recovery ? recovery->row_max * recovery->row_size +
 							places * sizeof(*recovery->places) :
@@ -149,7 +149,7 @@ static int take_block(struct recovery *recovery, const unsigned char *entries, s
 
 		if (!row) {
 			log_error(
-				"cannot recover more than %llu keys: the files have grown since they were counted, or have more; begin again",
+				"cannot recover more than %llu keys: the files have grown since they were counted; run `recover` again",
 				(unsigned long long)recovery->row_count);
 			return -ECANCELED;
 		}

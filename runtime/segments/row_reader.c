@@ -61,22 +61,22 @@ static int take_field(struct row_reader *reader, const struct stepwise_rows_fiel
 	const struct stepwise_row_field *own = find(fields, field_count, found->name);
 
 	if (found->size > reader->row_size || found->offset > reader->row_size - found->size) {
-		log_error("%s: field %s is said to lie outside of the row", reader->name,
-			  found->name);
+		log_error("%s: field %s lies outside of the row", reader->name, found->name);
 		return -EINVAL;
 	}
 	if (!own) {
-		log_error("%s has a field %s, which rows are not restored with", reader->name,
+		log_error("%s has a field %s, which rows of this build do not have", reader->name,
 			  found->name);
 		return -EINVAL;
 	}
 	if (own->bytes != (found->bytes != 0)) {
-		log_error("%s: field %s is %s there, and %s here", reader->name, found->name,
-			  found->bytes ? "bytes" : "a number", own->bytes ? "bytes" : "a number");
+		log_error("%s: field %s is %s there, but %s in this build", reader->name,
+			  found->name, found->bytes ? "bytes" : "a number",
+			  own->bytes ? "bytes" : "a number");
 		return -EINVAL;
 	}
 	if (own->size < found->size) {
-		log_error("%s: field %s has %u bytes there, and room for %u here", reader->name,
+		log_error("%s: field %s has %u bytes there, but %u in this build", reader->name,
 			  found->name, found->size, own->size);
 		return -EINVAL;
 	}
@@ -94,7 +94,7 @@ static int take_fields(struct row_reader *reader, __u32 found_count,
 	for (__u32 i = 0; !err && i < found_count; i++) {
 		struct stepwise_rows_field found;
 
-		err = read_all(reader, &found, sizeof(found), "what its fields are");
+		err = read_all(reader, &found, sizeof(found), "the names of its fields");
 		found.name[sizeof(found.name) - 1] = '\0';
 		if (!err)
 			err = take_field(reader, &found, fields, field_count);
@@ -111,7 +111,7 @@ static int take_fields(struct row_reader *reader, __u32 found_count,
 	for (__u32 j = 0; !err && j < field_count; j++) {
 		if (named & 1ull << j)
 			continue;
-		log_error("%s lacks field %s, which rows are restored with", reader->name,
+		log_error("%s lacks field %s, which rows of this build have", reader->name,
 			  fields[j].name);
 		err = -EINVAL;
 	}
@@ -127,19 +127,19 @@ static int read_head(struct row_reader *reader, const struct stepwise_row_field 
 	if (err)
 		return err;
 	if (memcmp(head.magic, STEPWISE_ROWS_MAGIC, sizeof(head.magic))) {
-		log_error("%s is no file of rows: it does not begin like what `recover` writes",
+		log_error("%s is not a file of rows: it does not start as `recover` writes it",
 			  reader->name);
 		return -EINVAL;
 	}
 	if (head.version != STEPWISE_ROWS_VERSION) {
-		log_error("%s has version %u of the format; this program reads version %u",
+		log_error("%s has version %u of the format, but this build reads version %u",
 			  reader->name, head.version, STEPWISE_ROWS_VERSION);
 		return -EINVAL;
 	}
 	if (!head.row_size || head.row_size > sizeof(reader->row) ||
 	    head.field_count > STEPWISE_ROWS_FIELDS_MAX) {
 		log_error(
-			"%s has rows of %u bytes with %u fields; there can be %zu bytes and %u fields",
+			"%s has rows of %u bytes with %u fields, but at most %zu bytes and %u fields are possible",
 			reader->name, head.row_size, head.field_count, sizeof(reader->row),
 			STEPWISE_ROWS_FIELDS_MAX);
 		return -EINVAL;
@@ -157,8 +157,7 @@ static int check_sum(struct row_reader *reader, const char *otherwise)
 
 	if (err || found == wanted)
 		return err;
-	log_error("%s is damaged: the rows are not those that were written%s", reader->name,
-		  otherwise);
+	log_error("%s is damaged: its rows do not match their checksum%s", reader->name, otherwise);
 	return -EINVAL;
 }
 
@@ -190,13 +189,13 @@ static int check_rest(struct row_reader *reader)
 		err = check_sum(reader, "; nothing was restored");
 	if (!err && fgetc(reader->stream) != EOF) {
 		log_error(
-			"%s goes on behind its checksum: it is more than what one `recover` wrote; nothing was restored",
+			"%s goes on behind its checksum, so one `recover` did not write all of it; nothing was restored",
 			reader->name);
 		err = -EINVAL;
 	}
 	if (!err && (first < 0 || fseeko(reader->stream, first, SEEK_SET))) {
 		err = -errno;
-		log_error("cannot read %s once more: %s", reader->name, strerror(-err));
+		log_error("cannot read %s a second time: %s", reader->name, strerror(-err));
 	}
 	reader->sum = sum;
 	reader->taken = 0;
@@ -241,6 +240,6 @@ int row_reader_next(struct row_reader *reader, void *cell)
 		       reader->row + reader->copied[i].from, reader->copied[i].size);
 	return reader->taken == reader->count ?
 		       check_sum(reader,
-				 " when it was looked at first; purge what was restored of them") :
+				 ", but they did when it was read first; purge the restored rows") :
 		       0;
 }

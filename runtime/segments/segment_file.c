@@ -96,24 +96,25 @@ enum segment_header_is segment_header_decode(const struct stepwise_entries *entr
 	const bool is_whole = size >= AT_BEFORE && header_is_whole(bytes, size);
 
 	if (is_whole && stepwise_get(bytes + AT_VERSION, 4) != VERSION) {
-		snprintf(found, 160, "it is of version %u of the format, and %u is known here",
+		snprintf(found, 160,
+			 "it has version %u of the format, but this build reads version %u",
 			 (__u32)stepwise_get(bytes + AT_VERSION, 4), VERSION);
 		return SEGMENT_HEADER_OTHER;
 	}
 	if (is_whole && stepwise_get(bytes + AT_ENTRY_ID, 8) != entries->id) {
 		snprintf(found, 160,
-			 "its entries are others than those of this %s (%016llx and not %016llx)",
+			 "its entries are of another layout than this %s (%016llx, not %016llx)",
 			 entries->protocol,
 			 (unsigned long long)stepwise_get(bytes + AT_ENTRY_ID, 8),
 			 (unsigned long long)entries->id);
 		return SEGMENT_HEADER_OTHER;
 	}
 	if (size >= sizeof(magic) && memcmp(bytes, magic, sizeof(magic))) {
-		snprintf(found, 160, "it does not begin like a segment");
+		snprintf(found, 160, "it does not start like a segment");
 		return SEGMENT_HEADER_TORN;
 	}
 	if (size < segment_header_size(entries)) {
-		snprintf(found, 160, "it has %zu bytes, and a header %zu", size,
+		snprintf(found, 160, "it has %zu bytes, but a header has %zu", size,
 			 segment_header_size(entries));
 		return SEGMENT_HEADER_TORN;
 	}

@@ -88,13 +88,13 @@ static void check_before(struct reader *reader, const struct file *file)
 		    numbers[lane] == reader->before[lane])
 			continue;
 		find(reader, file->name, false, 0, 0,
-		     "of lane %u it says that %llu is the last number before it, but that is %llu",
+		     "its header says that lane %u ended at number %llu before it, but the lane ended at %llu",
 		     lane, (unsigned long long)reader->before[lane],
 		     (unsigned long long)numbers[lane]);
 	}
 	if (reader->is_counted && sum != reader->counted)
 		find(reader, file->name, false, 0, 0,
-		     "it says that numbers of %llu in all are before it, but the files have %llu",
+		     "its header counts %llu numbers before it, but the files have %llu",
 		     (unsigned long long)sum, (unsigned long long)reader->counted);
 }
 
@@ -125,8 +125,8 @@ static int read_header(struct reader *reader, struct file *file)
 		break;
 	}
 	if (header.number != file->number) {
-		find(reader, file->name, false, 0, file->size, "it is segment %llu by its header",
-		     (unsigned long long)header.number);
+		find(reader, file->name, false, 0, file->size,
+		     "its header says that it is segment %llu", (unsigned long long)header.number);
 		return 0;
 	}
 	if (!header.epoch || header.epoch < reading->header.epoch) {
@@ -180,8 +180,8 @@ static bool take_whole(struct reader *reader, struct file *file, const unsigned 
 	reader->entries->place(entry, &place);
 	if (place.lane >= reader->entries->lanes || place.epoch != reader->reading->header.epoch) {
 		find(reader, file->name, false, offset, reader->stride,
-		     "it is of lane %u and epoch %llu, and the segment of epoch %llu", place.lane,
-		     (unsigned long long)place.epoch,
+		     "it is of lane %u and epoch %llu, but the segment is of epoch %llu",
+		     place.lane, (unsigned long long)place.epoch,
 		     (unsigned long long)reader->reading->header.epoch);
 		return false;
 	}
@@ -193,7 +193,7 @@ static bool take_whole(struct reader *reader, struct file *file, const unsigned 
 	}
 	if (place.number != numbers[place.lane] + 1 && !reader->is_unsure[place.lane])
 		find(reader, file->name, false, offset, 0,
-		     "number %llu of lane %u comes after %llu: what was between is missing",
+		     "number %llu of lane %u comes after %llu: the numbers between are missing",
 		     (unsigned long long)place.number, place.lane,
 		     (unsigned long long)numbers[place.lane]);
 	numbers[place.lane] = place.number;

@@ -133,7 +133,7 @@ static int begin_segment(struct segments *segments, __u64 epoch, __u64 *before)
 
 	if (header.number > SEGMENT_NUMBER_MAX) {
 		log_error(
-			"cannot begin another segment in %s: %08u.log is the last that there can be; name another folder, once the tables are purged",
+			"cannot start another segment in %s: %08u.log is the last possible one; purge the tables and name another folder",
 			segments->folder, SEGMENT_NUMBER_MAX);
 		return -EOVERFLOW;
 	}
@@ -191,7 +191,7 @@ static int refuse_corrupt(const struct segments *segments, const struct segments
 		if (finding->is_cut)
 			continue;
 		log_error(
-			"cannot write to %s: it is corrupt in %llu place%s, first %s at byte %llu: %s; `recover` takes what is whole, and with another folder and purged tables it goes on",
+			"cannot write to %s: it is corrupt in %llu place%s, first %s at byte %llu: %s; `recover` reads all whole entries; to continue, name another folder and purge the tables",
 			segments->folder, (unsigned long long)reading->corrupt,
 			reading->corrupt == 1 ? "" : "s", finding->file,
 			(unsigned long long)finding->offset, finding->text);
@@ -204,7 +204,7 @@ static void say_cut(const struct segments *segments, const struct segments_readi
 {
 	if (reading->cut_bytes)
 		log_info(
-			"cut the torn tail of %s/%08llu.log at byte %llu: %llu bytes, with %llu whole entries behind the first torn one; none was said to be on the disk",
+			"cut the torn tail of %s/%08llu.log at byte %llu: %llu bytes, with %llu whole entries behind the first torn one; none of these was acknowledged as on the disk",
 			segments->folder, (unsigned long long)reading->last,
 			(unsigned long long)reading->last_size,
 			(unsigned long long)reading->cut_bytes,
@@ -356,7 +356,7 @@ static int check_order(struct segments *segments, const unsigned char *entries, 
 		if (place.lane >= segments->entries->lanes || place.epoch != segments->epoch ||
 		    place.number != segments->next[place.lane] + 1) {
 			log_error(
-				"cannot append to %s/%08llu.log: number %llu of lane %u in epoch %llu does not follow %llu in epoch %llu; the tables are not those that these files were written from: purge them, or name their folder",
+				"cannot append to %s/%08llu.log: number %llu of lane %u in epoch %llu does not follow %llu in epoch %llu; these files were not written from these tables: purge the tables, or name their folder",
 				segments->folder, (unsigned long long)segments->number,
 				(unsigned long long)place.number, place.lane,
 				(unsigned long long)place.epoch,
@@ -391,10 +391,10 @@ int segments_append(struct segments *segments, unsigned char *entries, size_t co
 	segment_name(name, segments->number);
 	/* Cut the part that was written. It must not stay behind what is written instead. */
 	if (ftruncate(segments->fd, segments->size))
-		return say(segments, "cut what could not be written of", name, -errno, "");
+		return say(segments, "cut the incomplete end of", name, -errno, "");
 	return segments_no_room(err) ? err :
 				       say(segments, "write to", name, err,
-					   "; what it had so far can be recovered");
+					   "; its entries so far can be recovered");
 }
 
 int segments_sync(struct segments *segments)
@@ -406,7 +406,7 @@ int segments_sync(struct segments *segments)
 	segment_name(name, segments->number);
 	return say(
 		segments, "sync", name, -errno,
-		"; nothing that was not yet synced can be relied on: look after the disk, and start again, which copies what is there");
+		"; entries that were not yet synced may be lost: check the disk and start again, which copies the rest");
 }
 
 /* --- Commands --------------------------------------------------------------------------------- */
@@ -438,7 +438,7 @@ static int check_first(int folder_fd, const char *folder, const struct stepwise_
 	free(header.before);
 	if (is == SEGMENT_HEADER_RIGHT || fd < 0)
 		return fd < 0 ? fd : 0;
-	log_error("cannot remove segments from %s: %s is none of this %s: %s", folder, name,
+	log_error("cannot remove segments from %s: %s does not belong to this %s: %s", folder, name,
 		  entries->protocol, *found ? found : "it cannot be read");
 	return -EMEDIUMTYPE;
 }

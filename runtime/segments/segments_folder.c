@@ -46,10 +46,9 @@ static void warn_of_others(const char *path, int fd)
 	if (fstat(fd, &status) || !(status.st_mode & OTHERS_ENTER))
 		return;
 	log_warning(
-		"others can enter the folder of segments %s (mode %04o): files that they may read show them the records%s; `chmod -R go= %s` keeps them out",
+		"other users can enter the folder of segments %s (mode %04o) and read records from readable files%s; `chmod -R go= %s` keeps them out",
 		path, status.st_mode & 07777,
-		status.st_mode & 0022 ? ", and they can put other files in the place of these" : "",
-		path);
+		status.st_mode & 0022 ? ", and they can replace the files" : "", path);
 }
 
 static int open_folder(struct segments_folder *folder, const char *path)
@@ -70,7 +69,7 @@ static int open_folder(struct segments_folder *folder, const char *path)
 	if (faccessat(folder->fd, ".", W_OK | X_OK, AT_EACCESS)) {
 		err = -errno;
 		log_error(
-			"cannot begin files in %s as user %d: %s; let the folder, and the files in it, belong to that user",
+			"cannot create files in %s as user %d: %s; the folder, and its files, must belong to that user",
 			path, (int)geteuid(), strerror(-err));
 		return err;
 	}
@@ -90,7 +89,7 @@ static int check_claim(const char *path, int fd)
 	    !(status.st_mode & OTHERS_ANYTHING))
 		return 0;
 	log_error(
-		"cannot write segments to %s: its file %s is of user %d, with mode %04o, so that others could hold it; remove it while no daemon writes there",
+		"cannot write segments to %s: its file %s belongs to user %d, with mode %04o, so other users could lock it; remove it while no daemon writes there",
 		path, CLAIM, (int)status.st_uid, status.st_mode & 07777);
 	return -EPERM;
 }
@@ -105,12 +104,13 @@ static int open_claim(struct segments_folder *folder, const char *path)
 	if (folder->claim_fd >= 0)
 		return check_claim(path, folder->claim_fd);
 	err = -errno;
-	log_error("cannot claim the folder of segments %s: its file %s: %s%s", path, CLAIM,
-		  strerror(-err),
-		  err == -EACCES ?
-			  "; let it, and the segments, belong to the user that the daemon runs as" :
-		  err == -ELOOP ? "; remove it" :
-				  "");
+	log_error(
+		"cannot claim the folder of segments %s: its file %s: %s%s", path, CLAIM,
+		strerror(-err),
+		err == -EACCES ?
+			"; it, and the segments, must belong to the user that the daemon runs as" :
+		err == -ELOOP ? "; remove it" :
+				"");
 	return err;
 }
 
@@ -124,10 +124,11 @@ int segments_folder_claim(struct segments_folder *folder, const char *path)
 	if (err || fcntl(folder->claim_fd, F_OFD_SETLK, &claim) == 0)
 		return err;
 	err = -errno;
-	log_error("cannot write segments to %s: %s", path,
-		  err == -EAGAIN || err == -EACCES ?
-			  "another daemon has it open; end that first, or name another folder" :
-			  strerror(-err));
+	log_error(
+		"cannot write segments to %s: %s", path,
+		err == -EAGAIN || err == -EACCES ?
+			"another daemon has it open; stop that daemon first, or name another folder" :
+			strerror(-err));
 	return err == -EAGAIN || err == -EACCES ? -EEXIST : err;
 }
 
@@ -167,7 +168,7 @@ int segments_folder_open(const char *path, bool *is_written)
 		const int err = -errno;
 
 		log_error(
-			"cannot open the folder of segments %s: %s; name the one that was given to serve as --segments",
+			"cannot open the folder of segments %s: %s; name the folder that serve got as --segments",
 			path, strerror(-err));
 		return err;
 	}

@@ -25,7 +25,7 @@ int birth_read(__u64 *born_ns)
 	if (pinned != PINNED_NOTHING)
 		return pinned < 0 ? pinned : 0;
 	log_error(
-		"cannot read %s, which says when the tables were made: it is not there; unload every interface and run `%s`",
+		"cannot read %s, the time when the tables were made: it does not exist; unload every interface and run `%s`",
 		path, operator_hint("purge", ""));
 	return -ENOENT;
 }
@@ -48,6 +48,6 @@ void birth_tell(const struct stepwise_protocol *protocol)
 	if (age_ns >= protocol->young_ns)
 		return;
 	log_info(
-		"the tables are new, and clients may still rely on what earlier ones promised: nothing is promised for another %.1f s (where no client can, make them with --first)",
+		"the tables are new, and clients may still rely on promises of earlier tables: the server promises nothing for another %.1f s (if no client can, load with --first)",
 		(double)(protocol->young_ns - age_ns) / 1e9);
 }

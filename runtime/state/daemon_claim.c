@@ -48,7 +48,7 @@ static int open_run_directory(void)
 			run_directory(), strerror(-err));
 	else
 		log_error(
-			"cannot keep run state in %s: it is of user %d, with mode %04o, so that others could be taken for the daemon; make it root's (`chown root %s; chmod go-w %s`), or name another in STEPWISE_RUN",
+			"cannot keep run state in %s: it belongs to user %d, with mode %04o, so another process could pose as the daemon; make it root's (`chown root %s; chmod go-w %s`), or name another in STEPWISE_RUN",
 			run_directory(), (int)status.st_uid, status.st_mode & 07777,
 			run_directory(), run_directory());
 	if (fd >= 0)
@@ -162,7 +162,7 @@ static int refuse_second(const struct stepwise_protocol *protocol, int claim_fd,
 
 	netns_file(where, read_netns(claim_fd, pid), pid);
 	log_error(
-		"a daemon of %s is running already (pid %d), in the network namespace %s; end that first",
+		"a daemon of %s is already running (pid %d), in the network namespace %s; stop it first",
 		protocol->name, (int)pid, where);
 	return -EEXIST;
 }
@@ -205,7 +205,7 @@ static int claim_in(int folder_fd, const struct stepwise_protocol *protocol)
 			log_error(
 				"cannot claim %s/%s: %s%s", run_directory(), name, strerror(-fd),
 				fd == -EPERM || fd == -ELOOP ?
-					"; it is not a file that only root can open: remove it" :
+					"; others than root can open this file: remove it" :
 					"; run serve as root, or name another directory in STEPWISE_RUN");
 			return fd;
 		}
@@ -271,7 +271,7 @@ static int wait_for_end(const struct stepwise_protocol *protocol, int process_fd
 	if (count > 0)
 		return 0;
 	log_error(
-		"the daemon of %s (process %d) has not ended within %d s of SIGTERM; `just status` and its log say more",
+		"the daemon of %s (process %d) did not end within %d s of SIGTERM; `just status` and its log say more",
 		protocol->name, (int)pid, STOP_MS_MAX / 1000);
 	return count < 0 ? -errno : -ETIMEDOUT;
 }
@@ -293,7 +293,7 @@ static int stop_process(const struct stepwise_protocol *protocol, int claim_fd, 
 		if (!err)
 			err = wait_for_end(protocol, process_fd, pid);
 		else if (err != -ESRCH)
-			log_error("cannot end the daemon of %s (process %d): %s", protocol->name,
+			log_error("cannot stop the daemon of %s (process %d): %s", protocol->name,
 				  (int)pid, strerror(-err));
 	} else if (err && err != -ESRCH) {
 		log_error("cannot open the daemon of %s (process %d): %s", protocol->name, (int)pid,
@@ -312,12 +312,12 @@ int command_stop(const struct stepwise_protocol *protocol)
 
 	if (err)
 		log_error(
-			"cannot tell which process is the daemon of %s: %s/%s.claim: %s; run this as root",
+			"cannot find the process of the daemon of %s: %s/%s.claim: %s; run this as root",
 			protocol->name, run_directory(), protocol->name, strerror(-err));
 	while (!err && fd >= 0 && (pid = holder(fd))) {
 		if (pid == DAEMON_ELSEWHERE) {
 			log_error(
-				"cannot end the daemon of %s: it is in another process namespace; end it there",
+				"cannot stop the daemon of %s: it is in another process namespace; stop it there",
 				protocol->name);
 			err = -ESRCH;
 		} else {

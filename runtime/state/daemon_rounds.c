@@ -95,7 +95,7 @@ int daemon_rounds_await(const struct stepwise_protocol *protocol)
 	if (ended)
 		return 0;
 	log_error(
-		"cannot wait for the daemon of %s (pid %d): it has been at one batch for %llu s, and what it is yet to send must not leave uncompleted; end it first",
+		"cannot wait for the daemon of %s (pid %d): it has worked on one batch for %llu s, and its replies must not leave before TC commits them; stop it first",
 		protocol->name, (int)pid, AWAIT_NS_MAX / 1000000000);
 	return -ETIMEDOUT;
 }

@@ -141,7 +141,7 @@ static bool explain_missing_function(const struct stepwise_protocol *protocol)
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel) {
 		log_error(
-			"cannot load %s: the kernel does not describe its functions (/sys/kernel/btf/vmlinux); it has to be built with CONFIG_DEBUG_INFO_BTF",
+			"cannot load %s: the kernel does not describe its functions (/sys/kernel/btf/vmlinux); boot one with CONFIG_DEBUG_INFO_BTF",
 			protocol->name);
 		explained = true;
 		goto cleanup;
@@ -225,7 +225,7 @@ void explain_load_failure(const struct stepwise_protocol *protocol, struct bpf_o
 	}
 	if (err == -ENOMEM) {
 		log_error(
-			"cannot load %s: not enough memory for its tables (%llu MiB in all), or a limit on that of this process; lower their `capacity` in the layout, or generate with an --override that does",
+			"cannot load %s: there is not enough memory for its tables (%llu MiB in all), or this process has a limit; lower their `capacity` in the layout, or generate with an --override that does",
 			protocol->name, (unsigned long long)(tables_bytes(protocol) >> 20));
 		return;
 	}

@@ -32,7 +32,7 @@ int peers_key_take(const struct stepwise_protocol *protocol, struct peers_key *k
 	err = frozen_read(path, key);
 	if (err)
 		log_error(
-			"cannot read %s, the key of clients' tokens: %s; run serve as root, or unload every interface and run `%s`, which forgets what the tables hold",
+			"cannot read %s, the key of clients' tokens: %s; run serve as root, or unload every interface and run `%s`, which removes the tables' content",
 			path, strerror(-err), operator_hint("purge", ""));
 	return err;
 }

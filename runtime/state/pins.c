@@ -74,7 +74,7 @@ static int set_path(char path[PATH_MAX], const char *variable, const char *other
 	if (!value || !*value)
 		value = otherwise;
 	if (value[0] != '/' || strlen(value) >= PATH_MAX / 2) {
-		log_error("%s is %s: it has to be an absolute path", variable, value);
+		log_error("%s is %s: it must be an absolute path", variable, value);
 		return -EINVAL;
 	}
 	strcpy(path, value);
@@ -157,7 +157,7 @@ static int check_mounts(void)
 	netns = netns_here();
 	netns_file(path, netns, 0);
 	log_error(
-		"no BPF file system at %s, as this process sees other mounts than the rest of the system (`ip netns exec` does that, and what is pinned there is gone when it ends); enter the network namespace by `nsenter --net=%s COMMAND` instead",
+		"there is no BPF file system at %s, because this process sees other mounts than the rest of the system (`ip netns exec` does that, and its pins disappear when it ends); enter the network namespace by `nsenter --net=%s COMMAND` instead",
 		bpffs, path);
 	return -EXDEV;
 }
@@ -172,7 +172,7 @@ int pins_make_base(void)
 	err = make_directories(bpffs, 0700);
 	if (err) {
 		log_error(
-			"no BPF file system at %s: cannot make the directory: %s; mount one (mount -t bpf bpf DIRECTORY) and name it in STEPWISE_BPFFS",
+			"there is no BPF file system at %s: cannot make the directory: %s; mount one (mount -t bpf bpf DIRECTORY) and name it in STEPWISE_BPFFS",
 			bpffs, strerror(-err));
 		return err;
 	}
@@ -180,7 +180,7 @@ int pins_make_base(void)
 		if (mount("bpf", bpffs, "bpf", 0, "mode=0700")) {
 			err = -errno;
 			log_error(
-				"no BPF file system at %s and none could be mounted there: %s; as root, run `mount -t bpf bpf %s`, or name one that is mounted in STEPWISE_BPFFS",
+				"there is no BPF file system at %s, and none could be mounted there: %s; as root, run `mount -t bpf bpf %s`, or name one that is mounted in STEPWISE_BPFFS",
 				bpffs, strerror(-err), bpffs);
 			return err;
 		}
@@ -188,8 +188,8 @@ int pins_make_base(void)
 	}
 	err = make_directories(base, 0700);
 	if (err)
-		log_error("cannot make directory %s: %s; load needs to own it: run it as root",
-			  base, strerror(-err));
+		log_error("cannot make directory %s: %s; load must own it: run it as root", base,
+			  strerror(-err));
 	return err;
 }
 

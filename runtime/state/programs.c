@@ -80,7 +80,7 @@ int check_pinned_layout(const struct stepwise_protocol *protocol)
 	pinned = pinned_identity(path, protocol->layout_id, &found);
 	if (pinned == PINNED_OTHER) {
 		log_error(
-			"the tables pinned in %s/state are of another layout (%016llx, this build's is %016llx): use the build that made them, or unload every interface and run `%s`, which forgets what they hold",
+			"the tables pinned in %s/state are of another layout (%016llx, this build's is %016llx): use the build that made them, or unload every interface and run `%s`, which removes their content",
 			pins_base(), (unsigned long long)found,
 			(unsigned long long)protocol->layout_id, operator_hint("purge", ""));
 		return -EMEDIUMTYPE;
@@ -120,7 +120,7 @@ static int check_reused_table(const struct stepwise_table *table, const struct b
 	    info.max_entries == table->capacity && info.map_flags == bpf_map__map_flags(map))
 		return 0;
 	log_error(
-		"cannot use the pinned table %s: it is not of the layout it was pinned with; run `%s`",
+		"cannot use the pinned table %s: it does not have the layout that its pin records; run `%s`",
 		path, operator_hint("purge", ""));
 	return err ? err : -EMEDIUMTYPE;
 }
@@ -346,7 +346,7 @@ static int check_memory(const struct stepwise_protocol *protocol)
 	if (!available || bytes <= available)
 		return 0;
 	log_error(
-		"cannot load %s: its tables take %llu MiB, and %llu MiB of memory are available; lower their `capacity` in the layout, or generate with an --override that does",
+		"cannot load %s: its tables need %llu MiB, but only %llu MiB of memory are available; lower their `capacity` in the layout, or generate with an --override that does",
 		protocol->name, (unsigned long long)(bytes >> 20),
 		(unsigned long long)(available >> 20));
 	return -ENOMEM;
@@ -370,7 +370,7 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse,
 	if (!object) {
 		err = -errno;
 		log_error(
-			"cannot open the compiled object of %s: %s; build it again (--verbose has libbpf's words)",
+			"cannot open the compiled object of %s: %s; build it again (--verbose shows libbpf's messages)",
 			protocol->name, strerror(-err));
 		return err;
 	}

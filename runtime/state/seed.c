@@ -33,7 +33,7 @@ bool seed_parse(const char *text, struct stepwise_seed *seed)
 	if (length == WORDS * WORD_DIGITS && !text[length] && is_odd(seed))
 		return true;
 	log_error(
-		"--seed %s: %zu hexadecimal digits are wanted, %d for each of three numbers, of which the second and the third are odd",
+		"--seed %s: give %zu hexadecimal digits, %d for each of three numbers; the second and the third must be odd",
 		text, WORDS * WORD_DIGITS, WORD_DIGITS);
 	return false;
 }
@@ -60,7 +60,7 @@ static int read_pinned(struct stepwise_seed *seed)
 		err = -EINVAL;
 	if (err)
 		log_error(
-			"cannot read the tables' seed %s: %s; without it nothing in them can be found: run this as root, or unload every interface and run `%s`, which forgets what they hold",
+			"cannot read the tables' seed %s: %s; without it no key can be found: run this as root, or unload every interface and run `%s`, which removes their content",
 			path, strerror(-err), operator_hint("purge", ""));
 	return err;
 }
@@ -72,7 +72,8 @@ int seed_choose(const struct stepwise_protocol *protocol, bool reuse,
 
 	if (!protocol->seed) {
 		if (given)
-			log_error("%s takes no --seed: it finds no cell by a hash", protocol->name);
+			log_error("%s accepts no --seed: it finds no cell by a hash",
+				  protocol->name);
 		return given ? -EINVAL : 0;
 	}
 	if (!reuse && given)
@@ -83,7 +84,7 @@ int seed_choose(const struct stepwise_protocol *protocol, bool reuse,
 	if (err || !given || !memcmp(seed, given, sizeof(*seed)))
 		return err;
 	log_error(
-		"cannot load %s with that --seed: there are tables, in which cells were found by another one; leave it out, or run `%s`, which forgets what they hold",
+		"cannot load %s with that --seed: the existing tables use another seed; leave it out, or run `%s`, which removes their content",
 		protocol->name, operator_hint("purge", ""));
 	return -EEXIST;
 }

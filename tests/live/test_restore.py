@@ -118,9 +118,9 @@ def without(name: str) -> tuple[Column, ...]:
         (without("deletes"), "lacks field deletes"),
         ((*COLUMNS, Column("colour", 4)), "has a field colour"),
         ((*COLUMNS, Column("key", 8)), "has field key twice"),
-        ((*without("value"), Column("value", 41, opaque=True)), "field value has 41 bytes there, and room for 40 here"),
+        ((*without("value"), Column("value", 41, opaque=True)), "field value has 41 bytes there, but 40 in this build"),
         ((*without("version"), Column("version", 4, opaque=True)), "field version is bytes there, and a number here"),
-        ((*without("version"), Column("version", 8)), "field version has 8 bytes there, and room for 4 here"),
+        ((*without("version"), Column("version", 8)), "field version has 8 bytes there, but 4 in this build"),
     ],
 )
 def test_rows_of_another_kind(rig, built, columns, problem):

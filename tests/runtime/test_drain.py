@@ -228,7 +228,7 @@ def test_new_tables_begin_another_epoch(ledger: Ledger, tmp_path: Path) -> None:
     ledger.fill(3)
     ledger.end(daemon)
     refused = ledger.refuse("serve", "--segments", str(tmp_path / "other"))
-    assert "its last segment is of epoch 0 (there is none), and the tables are of epoch 4" in refused
+    assert "its last segment is of epoch 0 (there is none), but the tables are of epoch 4" in refused
 
 
 def test_files_that_are_not_of_these_tables_are_refused(ledger: Ledger, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_files_that_are_not_of_these_tables_are_refused(ledger: Ledger, tmp_path
     ledger.fill(3)
     ledger.end(daemon)
     refused = ledger.refuse("serve", "--segments", str(path.parent))
-    assert "lane 0 ends at number 20 there, and the tables have written 1 and have not what is between" in refused
+    assert "lane 0 ends at number 20 there, but the tables have written 1 and no longer have the records between" in refused
     daemon = ledger.begin()
     ledger.end(daemon)
     for name in ("00000001.log", "00000002.log"):
@@ -263,7 +263,7 @@ def test_what_commands_take(ledger: Ledger, tmp_path: Path) -> None:
     assert "serve needs --segments DIR" in ledger.refuse("serve", code=2)
     assert "truncate needs --before NUMBER" in ledger.refuse("truncate", str(tmp_path), code=2)
     assert "segments takes one DIR, not 0" in ledger.refuse("segments", code=2)
-    assert "status does not take --segments" in ledger.refuse("status", "--segments", "x", code=2)
+    assert "status does not accept --segments" in ledger.refuse("status", "--segments", "x", code=2)
     assert "cannot open the folder of segments" in ledger.refuse("segments", str(tmp_path / "absent"))
     terminal, ours = os.openpty()
     done = subprocess.run(
@@ -274,7 +274,7 @@ def test_what_commands_take(ledger: Ledger, tmp_path: Path) -> None:
     assert done.returncode == 1 and "use --text, or --output FILE" in done.stderr
     daemon = ledger.begin()
     ledger.fill(5)
-    assert "a daemon goes on" in ledger.succeed("segments", str(ledger.segments)).stdout
+    assert "a daemon still writes" in ledger.succeed("segments", str(ledger.segments)).stdout
     ledger.end(daemon)
 
 
@@ -321,8 +321,8 @@ def test_a_full_disk_is_waited_out(ledger: Ledger, small_disk: Path) -> None:
     wait_for(lambda: ledger.is_stored(ledger.added[-1]), "it is on the disk")
     returned, errors = ledger.end(daemon)
     assert returned == 0
-    assert errors.count("cannot write what was drained: No space left on device") == 1
-    assert "there is room again for what is drained" in errors
+    assert errors.count("cannot write drained records: No space left on device") == 1
+    assert "there is room again for drained records" in errors
     assert ledger.places() == set(ledger.added)
 
 
@@ -407,11 +407,11 @@ def test_as_another_user(ledger: Ledger, reachable: Path) -> None:
     ledger.end(ledger.begin())
     ledger.segments.chmod(0o755)
     assert (
-        f"cannot begin files in {ledger.segments} as user 65534: Permission denied; let the folder, and the files in it"
+        f"cannot create files in {ledger.segments} as user 65534: Permission denied; the folder, and its files"
         in ledger.refuse(*serve, code=4)
     )
     shutil.chown(ledger.segments, "nobody")
-    assert "let it, and the segments, belong to the user that the daemon runs as" in ledger.refuse(*serve, code=4)
+    assert "it, and the segments, must belong to the user that the daemon runs as" in ledger.refuse(*serve, code=4)
     subprocess.run(["chown", "-R", "nobody", ledger.segments], check=True)
     daemon = ledger.begin("--user", "nobody")
     assert process_status(daemon.pid)["Uid"].split()[0] != "0"

@@ -114,7 +114,7 @@ def test_status_in_text_and_for_prometheus(echo: Echo, client: Client) -> None:
 
 def test_load_twice(echo: Echo, client: Client) -> None:
     echo.load()
-    assert f"is loaded on {echo.iface} already; `{echo.daemon} unload {echo.iface}` first" in echo.refuse(
+    assert f"is already loaded on {echo.iface}; run `{echo.daemon} unload {echo.iface}` first" in echo.refuse(
         "load", echo.iface
     )
     assert client.ask(ADD, 0, 1, echo.rig.server.ipv4) == (ADDED, 0, 1)
@@ -200,7 +200,7 @@ def test_no_bpf_file_system(echo: Echo, tmp_path: Path) -> None:
 
 def test_relative_paths_are_refused(echo: Echo) -> None:
     done = echo.run("status", prefix=("env", "STEPWISE_RUN=here"))
-    assert done.returncode == 2 and "STEPWISE_RUN is here: it has to be an absolute path" in done.stderr
+    assert done.returncode == 2 and "STEPWISE_RUN is here: it must be an absolute path" in done.stderr
 
 
 def test_mounts_a_bpf_file_system(echo: Echo, tmp_path: Path) -> None:
@@ -286,12 +286,12 @@ def test_not_enough_memory(build: Build) -> None:
     if memory > cells * 16:
         pytest.skip("this machine has room for a table of 64 GiB")
     large = build("ECHO_SPIN_LOCK", f"ECHO_CAPACITY={cells}u")
-    assert "its tables take 65535 MiB, and" in large.refuse("load", large.iface)
+    assert "its tables need 65535 MiB, but only" in large.refuse("load", large.iface)
     assert not large.base.exists()
 
 
 def test_unload(echo: Echo, client: Client) -> None:
-    assert f"echo is not loaded on {echo.iface}, nor anywhere" in echo.refuse("unload", echo.iface)
+    assert f"echo is not loaded on {echo.iface}, nor on any other interface" in echo.refuse("unload", echo.iface)
     echo.load()
     client.ask(ADD, 9, 9, echo.rig.server.ipv4)
     assert f"echo is not loaded on lo; `{echo.daemon} status` shows where it is" in echo.refuse("unload", "lo")
@@ -308,7 +308,7 @@ def test_unload(echo: Echo, client: Client) -> None:
 
 
 def test_purge(echo: Echo, client: Client) -> None:
-    assert "there is nothing of echo to purge" in echo.refuse("purge")
+    assert "cannot purge echo: it has nothing in" in echo.refuse("purge")
     echo.load()
     client.ask(ADD, 9, 9, echo.rig.server.ipv4)
     assert "cannot purge echo: it is loaded on server0" in echo.refuse("purge")
@@ -402,10 +402,10 @@ def test_load_killed_at_any_moment(echo: Echo, client: Client, killed: str, then
     [
         (("load",), "load takes one INTERFACE, not 0"),
         (("load", "a", "b"), "load takes one INTERFACE, not 2"),
-        (("status", "x"), "status takes no argument"),
-        (("status", "--generic"), "status does not take --generic"),
-        (("unload", "x", "--clsact"), "unload does not take --clsact"),
-        (("reload",), "there is no command reload; there are load, unload, purge, status, serve and stop"),
+        (("status", "x"), "status accepts no argument"),
+        (("status", "--generic"), "status does not accept --generic"),
+        (("unload", "x", "--clsact"), "unload does not accept --clsact"),
+        (("reload",), "unknown command reload; the commands are load, unload, purge, status, serve and stop"),
         (("--nonsense",), "unrecognized option '--nonsense'"),
         ((), "load INTERFACE [--first] [--generic]"),
     ],

@@ -274,8 +274,8 @@ def test_interfaces_share_the_ring(echo: Echo, client: Client) -> None:
     "lacking, why",
     [
         ("", None),
-        ("xdp_features", "the kernel (before 6.3) does not tell whether its driver sends what XDP redirects"),
-        ("xdp_transmit", "its driver does not send what XDP redirects"),
+        ("xdp_features", "the kernel (before 6.3) does not report if its driver sends redirected packets"),
+        ("xdp_transmit", "its driver does not send packets that XDP redirects"),
     ],
 )
 def test_drivers_that_are_not_known_are_asked(echo: Echo, missing: Missing, lacking: str, why: str | None) -> None:
@@ -288,7 +288,7 @@ def test_drivers_that_are_not_known_are_asked(echo: Echo, missing: Missing, lack
     said = [line for line in errors.splitlines() if "look ahead" in line]
     assert looks_ahead(echo) == (why is None)
     assert [line.rpartition("tap0 ")[2] for line in said] == (
-        [f"does not look ahead, which costs more: {why}"] if why else []
+        [f"does not look ahead, which costs time: {why}"] if why else []
     )
 
 

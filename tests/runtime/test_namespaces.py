@@ -41,7 +41,7 @@ def test_a_daemon_elsewhere_refuses_a_load(echo: Echo, client: Client) -> None:
     server, other = echo.rig.server, echo.rig.client
     netns = os.stat(server.netns_path).st_ino
     sentence = echo.refuse("load", other.iface, endpoint=other)
-    assert f"its daemon (pid {daemon.pid}) answers in network namespace {netns} ({server.netns_path})" in sentence
+    assert f"its daemon (pid {daemon.pid}) answers only in network namespace {netns} ({server.netns_path})" in sentence
     assert "STEPWISE_BPFFS and STEPWISE_RUN" in sentence
     assert_client_has_nothing(echo)
 

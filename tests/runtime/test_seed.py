@@ -30,7 +30,7 @@ def test_what_the_option_refuses():
         assert code == 1 and "there are tables, in which cells were found by another one" in said
         for wrong in ("", "1", seed + "0", seed[:-1] + "g", str(Seed(1, 2, 5)), str(Seed(1, 3, 4))):
             code, said = loaded(server, "--seed", wrong)
-            assert code == 2 and f"--seed {wrong}: 48 hexadecimal digits are wanted" in said
+            assert code == 2 and f"--seed {wrong}: give 48 hexadecimal digits" in said
         code, said = loaded(server, "--seed", seed)
         assert code == 0, said
 
@@ -39,7 +39,7 @@ def test_a_protocol_that_hashes_nothing_has_no_seed():
     with Rig("seed") as rig, Server(rig, build("log")) as server:
         server.unload()
         code, said = loaded(server, "--seed", str(Seed(1, 1, 1)))
-        assert code == 1 and "log takes no --seed: it finds no cell by a hash" in said
+        assert code == 1 and "log accepts no --seed: it finds no cell by a hash" in said
         server.load()
         with pytest.raises(BpfError, match="state/seed: No such file"):
             server.tables_seed()

@@ -69,10 +69,10 @@ def test_load_serves_and_unload_ends(echo: Echo, recipe: Recipe, client: Client)
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
     code, output, errors = recipe("unload", echo.iface)
     assert code == 0 and "the daemon of echo has ended" in output
-    assert "the tables of echo stay, with what they hold, for the next load; `just purge echo` removes them" in errors
+    assert "the tables of echo stay, with their content, for the next load; `just purge echo` removes them" in errors
     code, output, _ = recipe("status")
     assert code == 0 and output.startswith("echo, UDP port 20999: on no interface\n")
-    assert "tables    are kept, with what they hold, for the next load; `just purge echo` removes them" in output
+    assert "tables    are kept, with their content, for the next load; `just purge echo` removes them" in output
 
 
 def test_load_starts_a_daemon_that_was_killed(echo: Echo, recipe: Recipe, client: Client) -> None:
@@ -108,7 +108,7 @@ def test_a_deleted_interface_is_unloaded(echo: Echo, recipe: Recipe) -> None:
     delete_interface(echo.rig, "brief")
     assert "gone: unload it" in recipe("status")[1]
     code, output, errors = recipe("unload", "brief")
-    assert code == 0 and "unloaded from brief, which was gone" in errors and "the daemon of echo has ended" in output
+    assert code == 0 and "unloaded from brief, which no longer exists" in errors and "the daemon of echo has ended" in output
     assert echo.status()["interfaces"] == []
 
 
@@ -158,7 +158,7 @@ def test_status_shows_what_is_not_zero(echo: Echo, recipe: Recipe, client: Clien
 
 def test_purge(echo: Echo, recipe: Recipe) -> None:
     code, _, errors = recipe("purge", "echo")
-    assert code == 1 and "there is nothing of echo to purge" in errors
+    assert code == 1 and "cannot purge echo: it has nothing in" in errors
     recipe("load", "echo", echo.iface)
     code, _, errors = recipe("purge", "echo")
     assert code == 1 and f"it is loaded on {echo.iface}" in errors
@@ -170,7 +170,7 @@ def test_purge(echo: Echo, recipe: Recipe) -> None:
     }
     recipe("unload", echo.iface)
     code, _, errors = recipe("purge", "echo")
-    assert code == 0 and "removed the tables of echo and what they held" in errors
+    assert code == 0 and "removed the tables of echo and their content" in errors
     assert not echo.base.exists()
     assert list(Path(echo.rig.run_directory).iterdir()) == []
 
@@ -206,7 +206,7 @@ def test_status_that_fails_is_an_error(echo: Echo, recipe: Recipe, monkeypatch: 
     for arguments in (("status",), ("unload", "lo")):
         code, output, errors = recipe(*arguments)
         assert (code, output) == (1, "")
-        assert errors == "echod: error: STEPWISE_BPFFS is relative: it has to be an absolute path\n"
+        assert errors == "echod: error: STEPWISE_BPFFS is relative: it must be an absolute path\n"
 
 
 # --- Freshness -----------------------------------------------------------------------------------------

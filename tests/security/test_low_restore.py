@@ -47,7 +47,7 @@ def test_no_row_of_a_damaged_file_is_restored(rig: Rig, built: Build, tmp_path: 
     else:
         with open(tmp_path / "rows", "rb") as file:
             said = refused(rig, built, "-", stdin=file)
-    assert "is damaged: the rows are not those that were written; nothing was restored" in said
+    assert "is damaged: its rows do not match their checksum; nothing was restored" in said
     assert is_untouched(rig)
 
 
@@ -90,7 +90,7 @@ def test_a_pipe_is_named_as_a_file_that_is_none(rig: Rig, built: Build, tmp_path
     os.mkfifo(tmp_path / "rows")
     said = refused(rig, built, str(tmp_path / "rows"))
     assert (
-        f"cannot read {tmp_path / 'rows'}: it is a named pipe, and not a regular file; `restore -` reads what comes in"
+        f"cannot read {tmp_path / 'rows'}: it is a named pipe, and not a regular file; `restore -` reads standard input"
         in said
     )
     assert "cannot read nowhere: No such file or directory" in refused(rig, built, "nowhere")

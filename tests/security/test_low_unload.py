@@ -87,8 +87,8 @@ def test_a_daemon_that_stands_still_in_a_batch_is_said_and_tc_stays(
     begin_batch(echo, client, switch)
     refused = echo.refuse("unload", echo.iface)
     assert (
-        f"cannot wait for the daemon of echo (pid {daemon.pid}): it has been at one batch for 2 s" in refused
-        and "end it first" in refused
+        f"cannot wait for the daemon of echo (pid {daemon.pid}): it has worked on one batch for 2 s" in refused
+        and "stop it first" in refused
     )
     assert [each["name"] for each in echo.status()["interfaces"]] == [echo.iface]
     switch.unlink()

@@ -153,7 +153,7 @@ def test_a_daemon_that_does_not_end_is_said(echo: Echo) -> None:
     echo.load()
     daemon = echo.serve()
     daemon.send_signal(signal.SIGSTOP)
-    assert f"the daemon of echo (process {daemon.pid}) has not ended within 10 s of SIGTERM" in echo.refuse("stop")
+    assert f"the daemon of echo (process {daemon.pid}) did not end within 10 s of SIGTERM" in echo.refuse("stop")
     daemon.send_signal(signal.SIGCONT)
     assert daemon.wait(5) == 0, "it had the signal"
 
@@ -166,7 +166,7 @@ def test_who_may_not_look_is_told_so(echo: Echo, reachable: Path) -> None:
     ours, echo.daemon = echo.daemon, shutil.copy(echo.daemon, reachable)
     refused = echo.refuse("stop", prefix=STRANGER, code=4)
     assert (
-        refused == "echod: error: cannot tell which process is the daemon of echo: "
+        refused == "echod: error: cannot find the process of the daemon of echo: "
         f"{run}/echo.claim: Permission denied; run this as root"
     )
     echo.daemon = ours
@@ -175,7 +175,7 @@ def test_who_may_not_look_is_told_so(echo: Echo, reachable: Path) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "user", "words"),
-    [(0o777, 0, "with mode 0777"), (0o775, 0, "with mode 0775"), (0o755, 65534, "it is of user 65534")],
+    [(0o777, 0, "with mode 0777"), (0o775, 0, "with mode 0775"), (0o755, 65534, "it belongs to user 65534")],
     ids=["all", "group", "owner"],
 )
 def test_a_directory_that_others_write_to_is_refused(echo: Echo, mode: int, user: int, words: str) -> None:
@@ -209,7 +209,7 @@ def test_a_claim_that_another_could_hold_is_refused(echo: Echo, tmp_path: Path, 
         case "pipe":
             os.mkfifo(claim, 0o644)
     refused = echo.refuse("serve", prefix=("timeout", "20"), code=1 if how == "link" else 4)
-    assert f"cannot claim {claim}: " in refused and "it is not a file that only root can open: remove it" in refused
+    assert f"cannot claim {claim}: " in refused and "others than root can open this file: remove it" in refused
     assert not (tmp_path / "elsewhere").exists()
     claim.unlink()
     assert echo.end(echo.serve())[0] == 0

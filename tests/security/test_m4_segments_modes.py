@@ -111,14 +111,14 @@ def test_a_folder_that_others_enter_gets_a_warning_and_stays_as_it_is(ledger: Le
         ledger.segments.mkdir(exist_ok=True)
         ledger.segments.chmod(mode)
         said = ledger.end(ledger.begin())[1]
-        warned = f"warning: others can enter the folder of segments {ledger.segments} (mode {mode:04o})"
+        warned = f"warning: other users can enter the folder of segments {ledger.segments} (mode {mode:04o})"
         assert (warned in said) == (mode != 0o700), said
         assert words is None or words in said
         assert ledger.segments.stat().st_mode & 0o7777 == mode
     shutil.rmtree(ledger.segments)
     ledger.succeed("unload", ledger.iface, "--purge")
     ledger.load()
-    assert "others can enter" not in ledger.end(ledger.begin())[1], "it was made here"
+    assert "other users can enter" not in ledger.end(ledger.begin())[1], "it was made here"
 
 
 def test_the_claim_of_another_is_refused(ledger: Ledger, reachable: Path) -> None:
@@ -129,15 +129,15 @@ def test_the_claim_of_another_is_refused(ledger: Ledger, reachable: Path) -> Non
     claim.touch(mode=0o600)
     shutil.chown(claim, 65533)
     # Root without the capability to read what is not its own cannot even open it.
-    assert "let it, and the segments, belong to the user that the daemon runs as" in ledger.refuse(
+    assert "it, and the segments, must belong to the user that the daemon runs as" in ledger.refuse(
         "serve", "--segments", str(ledger.segments), code=4
     )
     claim.chmod(0o666)
-    assert "its file claim is of user 65533, with mode 0666, so that others could hold it" in ledger.refuse(
+    assert "its file claim belongs to user 65533, with mode 0666, so other users could lock it" in ledger.refuse(
         "serve", "--segments", str(ledger.segments), code=4
     )
     shutil.chown(claim, 0)
-    assert "its file claim is of user 0, with mode 0666" in ledger.refuse(
+    assert "its file claim belongs to user 0, with mode 0666" in ledger.refuse(
         "serve", "--segments", str(ledger.segments), code=4
     )
     claim.unlink()
@@ -159,7 +159,7 @@ def test_two_daemons_do_not_write_to_one_folder(ledger: Ledger, folder: Path, tm
     with second:
         other = Ledger(folder, second, ledger.segments)
         other.load()
-        assert "another daemon has it open; end that first, or name another folder" in other.refuse(
+        assert "another daemon has it open; stop that daemon first, or name another folder" in other.refuse(
             "serve", "--segments", str(ledger.segments)
         )
         other.socket.close()
@@ -180,12 +180,12 @@ def test_root_looks_and_truncates_while_another_user_writes(ledger: Ledger, reac
     ledger.fill(2000)
     wait_for(lambda: ledger.drained("segments") >= 1, "another segment has begun")
     wait_for(lambda: ledger.drained("records") == 2000, "all are in files")
-    assert ", and a daemon goes on" in ledger.succeed("segments", str(ledger.segments)).stdout
-    assert "; a daemon goes on" in ledger.succeed("recover", str(ledger.segments), "--text").stderr
+    assert "; a daemon still writes" in ledger.succeed("segments", str(ledger.segments)).stdout
+    assert "; a daemon still writes" in ledger.succeed("recover", str(ledger.segments), "--text").stderr
     assert "removed 1 segment" in ledger.succeed("truncate", str(ledger.segments), "--before", "2").stderr
     ledger.fill(30)
     assert ledger.end(daemon)[0] == 0
-    assert "and a daemon goes on" not in ledger.succeed("segments", str(ledger.segments)).stdout
+    assert "a daemon still writes" not in ledger.succeed("segments", str(ledger.segments)).stdout
     assert ledger.places() < set(ledger.added)
 
 

@@ -198,10 +198,10 @@ def test_entries_missing_at_the_end_of_a_segment_are_found_by_the_next(library: 
     second.write_bytes(second.read_bytes()[:-STRIDE])
     result, report, _ = library.report(path, capfd)
     assert (result, [(one["file"], one["offset"]) for one in report["findings"]]) == (BAD, [("00000003.log", 0)])
-    assert "of lane 1 it says that 4 is the last number before it, but that is 3" in report["findings"][0]["text"]
+    assert "its header says that lane 1 ended at number 4 before it, but the lane ended at 3" in report["findings"][0]["text"]
     assert library.open(path) is None
     assert (
-        "00000003.log at byte 0: it says that numbers of 6 in all are before it, but the files have 5"
+        "00000003.log at byte 0: its header counts 6 numbers before it, but the files have 5"
         in capfd.readouterr().err
     )
 
@@ -276,8 +276,8 @@ def replaced(path: Path, at: int, entry: bytes) -> None:
     "epoch, number, text, entries",
     [
         (7, 2, "number 2 of lane 1 comes after 2", 14),
-        (7, 9, "number 9 of lane 1 comes after 2: what was between is missing", 14),
-        (6, 3, "it is of lane 1 and epoch 6, and the segment of epoch 7", 14),
+        (7, 9, "number 9 of lane 1 comes after 2: the numbers between are missing", 14),
+        (6, 3, "it is of lane 1 and epoch 6, but the segment is of epoch 7", 14),
     ],
 )
 def test_whole_entries_out_of_order_are_corrupt(library, tmp_path, capfd, epoch, number, text, entries) -> None:
@@ -308,7 +308,7 @@ def test_segments_of_others_are_refused(library: Library, folder: Path, tmp_path
     assert library.open(folder, "probe_other_entries") is None
     error = capfd.readouterr().err
     assert (
-        "00000001.log: its entries are others than those of this probe (0102030405060708 and not 0102030405060709)"
+        "00000001.log: its entries are of another layout than this probe (0102030405060708, not 0102030405060709)"
         in error
     )
     assert (
@@ -322,7 +322,7 @@ def test_segments_of_others_are_refused(library: Library, folder: Path, tmp_path
         "Sep 12 10:00:00 something else, in a file of such a name, and long enough to have a header\n" * 3
     )
     assert library.open(other) is None
-    assert "it does not begin like a segment" in capfd.readouterr().err
+    assert "it does not start like a segment" in capfd.readouterr().err
     (tmp_path / "file").touch()
     assert library.open(tmp_path / "file") is None
     assert library.open(tmp_path / "no" / "such") is None
@@ -334,7 +334,7 @@ def test_a_second_daemon_is_kept_out(library: Library, folder: Path, capfd: pyte
     assert opened
     before = {name: (folder / name).read_bytes() for name in os.listdir(folder)}
     assert library.open(folder) is None
-    assert "another daemon has it open; end that first, or name another folder" in capfd.readouterr().err
+    assert "another daemon has it open; stop that daemon first, or name another folder" in capfd.readouterr().err
     assert before == {name: (folder / name).read_bytes() for name in os.listdir(folder)}
     opened.close()
     again = library.open(folder)
@@ -483,7 +483,7 @@ def test_a_foreign_folder_reads_as_empty(library: Library, tmp_path: Path, capfd
         )
         == -errno.ENOENT
     )
-    assert "name the one that was given to serve as --segments" in capfd.readouterr().err
+    assert "name the folder that serve got as --segments" in capfd.readouterr().err
 
 
 def test_reading_does_not_keep_a_daemon_out(library: Library, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
