@@ -23,7 +23,7 @@ check *protocol_and_model:
 generate *protocol:
     {{ python }} -m codegen generate "$@"
 
-# Fail if generated/ differs from what the specifications give
+# Fail if generated/ differs from the generator's output
 [group('specification')]
 fresh:
     {{ python }} -m codegen fresh
@@ -48,7 +48,7 @@ veristat *protocol: (build protocol)
 kernels *protocol_and_options:
     {{ python }} -m harness.kernels "$@"
 
-# Run every step in the kernel and compare it with what the model checker says
+# Run every step in the kernel and compare it with the model checker's result
 [group('evidence')]
 conform *protocol:
     {{ python }} -m harness.conform "$@"
@@ -83,7 +83,7 @@ nightly *options: build
 bench *protocol_and_options: build
     {{ python }} -m harness.bench "$@"
 
-# Put the findings of all commands into one HTML file; options: --output FILE, --results FOLDER, --compare OLD
+# Write the results of all commands to one HTML file; options: --output FILE, --results FOLDER, --compare OLD
 [group('evidence')]
 report *options:
     {{ python }} -m harness.report "$@"
@@ -98,7 +98,7 @@ docker *arguments:
 load protocol interface *options:
     {{ python }} -m harness.service load "$@"
 
-# Take whatever is loaded off an interface and stop its daemon; keep the tables
+# Unload an interface and stop its daemon; keep the tables
 [group('service')]
 unload interface:
     {{ python }} -m harness.service unload "$@"
@@ -108,7 +108,7 @@ unload interface:
 serve protocol *options:
     {{ python }} -m harness.service serve "$@"
 
-# Remove a protocol's tables, with what they hold
+# Remove a protocol's tables and their content
 [group('service')]
 purge protocol:
     {{ python }} -m harness.service purge "$@"

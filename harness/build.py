@@ -54,7 +54,7 @@ def make(
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
     except FileNotFoundError:
-        raise BuildError(f"{doing}: there is no make on the PATH; run ./bootstrap") from None
+        raise BuildError(f"{doing}: there is no `make` on the PATH; run ./bootstrap") from None
     if done.returncode:
         raise BuildError(f"{doing}:\n{done.stdout}{done.stderr}".rstrip())
 
@@ -71,7 +71,7 @@ def build(protocol: str, home: Path | None = None, release: str | None = None) -
         if form.name == OLDER:
             generated = home / "older"
             _generate(protocol, form, generated)
-        stamp, doing = home / "form", f"building {protocol} (in runtime/, where the paths below begin)"
+        stamp, doing = home / "form", f"building {protocol} (the paths below are relative to runtime/)"
         if (stamp.read_text() if stamp.exists() else SHIPPED) != form.name:
             make(protocol, generated, home, "clean", doing=doing)
         make(protocol, generated, home, doing=doing)
@@ -98,7 +98,7 @@ def _generate(protocol: str, form: Form, folder: Path) -> None:
     try:
         files = generate(load(SPEC / protocol, form.laid_over, name=protocol))
     except SpecErrors as errors:
-        raise BuildError(f"generating the form of {protocol} for older kernels: {errors.errors[0]}") from None
+        raise BuildError(f"generating {protocol} for older kernels: {errors.errors[0]}") from None
     for name, text in files.items():
         renew(folder / name, text)
 
@@ -109,7 +109,7 @@ def main(arguments: list[str]) -> int:
         for protocol in chosen(" ".join(arguments).split()):
             freshness.warn(protocol)
             if sentence := lacking(protocol):
-                print(f"warning: {sentence}; built as for newer ones", file=sys.stderr)
+                print(f"warning: {sentence}; built as for newer kernels", file=sys.stderr)
             build(protocol)
     except (BuildError, UnknownProtocol) as error:
         print(f"build: error: {error}", file=sys.stderr)

@@ -19,16 +19,14 @@ def staleness(protocol: str) -> str | None:
     """Says in a sentence why generated/<protocol> does not match spec/<protocol>; None if it does."""
     if not tools_jar(REPOSITORY).is_file() or shutil.which("java") is None:
         raise CannotTell(
-            f"whether generated/{protocol} is what spec/{protocol} gives is not known: the TLA+ tools or Java are "
-            "missing"
+            f"cannot compare generated/{protocol} with spec/{protocol}: the TLA+ tools or Java are missing"
         )
     try:
         files = files_of(protocol)
     except SpecErrors as errors:
         first = str(errors.errors[0])
         return (
-            f"spec/{protocol} does not compile, so that generated/{protocol} is of an older one; the first error is "
-            f"{first}"
+            f"spec/{protocol} does not compile, so generated/{protocol} is of an older one; the first error is {first}"
         )
     folder = GENERATED / protocol
     differing = [
@@ -37,7 +35,7 @@ def staleness(protocol: str) -> str | None:
     if not differing:
         return None
     named = ", ".join(sorted(differing)[:3]) + (" and more" if len(differing) > 3 else "")
-    return f"generated/{protocol} is not what spec/{protocol} gives now ({named}): run `just generate {protocol}`"
+    return f"generated/{protocol} is older than spec/{protocol} ({named}): run `just generate {protocol}`"
 
 
 def warn(protocol: str) -> None:

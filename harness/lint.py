@@ -74,7 +74,7 @@ def checks(files: Sequence[str]) -> list[Check]:
 def run(check: Check) -> tuple[Check, float, str]:
     """Runs a check; returns it, its seconds and its findings, empty if all is well. Raises NotLinted."""
     if shutil.which(check.arguments[0]) is None:
-        raise NotLinted(f"running {check.name}: there is no {check.arguments[0]}; ./bootstrap installs it")
+        raise NotLinted(f"running {check.name}: {check.arguments[0]} is not installed; run ./bootstrap")
     began = time.monotonic()
     started = subprocess.Popen(
         check.arguments,
@@ -96,7 +96,7 @@ def run(check: Check) -> tuple[Check, float, str]:
 def main() -> int:
     """Runs the command."""
     parser = argparse.ArgumentParser(prog="just lint", description=__doc__)
-    parser.add_argument("--only", default="", metavar="TEXT", help="tools with this text in their name")
+    parser.add_argument("--only", default="", metavar="TEXT", help="run only the tools with this text in their name")
     options = parser.parse_args()
     picked = [check for check in checks(tracked()) if options.only in check.name]
     if not picked:

@@ -59,11 +59,11 @@ def run(words: str) -> tuple[int, float, str]:
 def main() -> int:
     """Runs the command."""
     parser = argparse.ArgumentParser(prog="python -m harness.nightly", description=__doc__)
-    parser.add_argument("--only", default="", metavar="TEXT", help="commands with this text in them")
+    parser.add_argument("--only", default="", metavar="TEXT", help="run only commands with this text")
     options = parser.parse_args()
     picked = [words for words in COMMANDS if options.only in words]
     if not picked:
-        print(f"error: no command has {options.only!r} in it; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        print(f"error: no command contains {options.only!r}; choose from {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     command.need(command.NAMESPACES, "make network namespaces and load programs into the kernel")
     failed = []

@@ -142,7 +142,7 @@ def is_read(name: str) -> bool:
 def main() -> int:
     """Runs the command."""
     parser = argparse.ArgumentParser(prog="python -m harness.prose", description=__doc__)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="only these, generated or not")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="read only these files, generated or not")
     options = parser.parse_args()
     try:
         names = [str(Path(name).resolve().relative_to(REPOSITORY)) for name in options.files]

@@ -28,7 +28,7 @@ def chosen(names: list[str]) -> list[str]:
     for name in names:
         if name not in known:
             raise UnknownProtocol(
-                f"there is no protocol {name!r} (no spec/{name}/layout.yaml); there are: {', '.join(known)}"
+                f"there is no protocol {name!r} (no spec/{name}/layout.yaml); choose from: {', '.join(known)}"
             )
     return names or known
 

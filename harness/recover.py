@@ -77,7 +77,7 @@ def recover(folder: str, source: str, target: str, first: bool) -> bool:
 
 def main(values: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="just recover", description="Rebuild a store from segment files.")
-    parser.add_argument("folder", metavar="DIR", help="the folder with the segments")
+    parser.add_argument("folder", metavar="DIR", help="folder with the segments")
     parser.add_argument(
         "--from",
         dest="source",
@@ -93,12 +93,12 @@ def main(values: list[str] | None = None) -> int:
     parser.add_argument(
         "--first",
         action="store_true",
-        help="no client relies on what earlier tables granted: new ones need not wait before they grant",
+        help="no client relies on grants of earlier tables, so new tables need not wait before they grant",
     )
     arguments = parser.parse_args(values)
     try:
-        source = one(arguments.source, "recover", "--from", "makes no rows of files")
-        target = one(arguments.target, "restore", "--into", "takes no rows")
+        source = one(arguments.source, "recover", "--from", "cannot make rows from files")
+        target = one(arguments.target, "restore", "--into", "cannot restore rows")
         whole = recover(arguments.folder, source, target, arguments.first)
     except (ServiceError, UnknownProtocol) as error:
         if str(error):
@@ -106,7 +106,7 @@ def main(values: list[str] | None = None) -> int:
         return 1
     if not whole:
         print(
-            "recover: error: some of the files are corrupt, as was said above; all that is whole is in the tables",
+            "recover: error: some of the files are corrupt, see above; all whole entries are in the tables",
             file=sys.stderr,
         )
         return EXIT_CORRUPT

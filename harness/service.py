@@ -39,7 +39,9 @@ def ask(protocol: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     words = [str(daemon(protocol)), *arguments]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | ENVIRONMENT)
     if done.returncode == EXIT_PRIVILEGE:
-        raise ServiceError("what is loaded can be seen by root only, as the BPF file system is root's: run it as root")
+        raise ServiceError(
+            "only root can see loaded programs, because the BPF file system belongs to root: run this as root"
+        )
     return done
 
 
@@ -81,7 +83,7 @@ def serve_options(protocol: str, segments: str | None) -> list[str]:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        why = f"cannot make {folder}, which {protocol} is to be drained to: {error.strerror}"
+        why = f"cannot make {folder}, the folder for the files of {protocol}: {error.strerror}"
         raise ServiceError(
             f"{why}; name another folder, with --segments DIR or for all protocols in STEPWISE_STATE"
         ) from None
@@ -109,11 +111,11 @@ def bring_up_to_date(protocol: str, stale: bool) -> None:
         print(f"load: warning: {unknown}", file=sys.stderr)
         sentence = None
     if sentence and not stale:
-        raise ServiceError(f"{sentence}; or add --stale to load what is generated as it is")
+        raise ServiceError(f"{sentence}; or add --stale to load the generated files as they are")
     if sentence:
         print(f"load: warning: {sentence}", file=sys.stderr)
     if lacks := lacking(protocol):
-        raise ServiceError(f"{lacks}; boot a newer one")
+        raise ServiceError(f"{lacks}; boot a newer kernel")
     build(protocol)
 
 
@@ -127,7 +129,7 @@ def load(protocol: str, interface: str, options: list[str], stale: bool, segment
     bring_up_to_date(protocol, stale)
     run(protocol, "load", interface, *options)
     if not status(protocol)["daemon"]["alive"]:
-        start(protocol, segments, f"{protocol} is loaded on {interface}, but nothing answers what the kernel forwards")
+        start(protocol, segments, f"{protocol} is loaded on {interface}, but no daemon answers forwarded requests")
     print(
         f"{protocol} is loaded on {interface} and served; `just status` shows its counters, `just unload {interface}` "
         "ends it"
@@ -140,10 +142,10 @@ def loaded_already(protocol: str, interface: str, segments: str | None) -> bool:
     if not any(each["here"] and each["name"] == interface for each in report["interfaces"]):
         return False
     if report["daemon"]["alive"]:
-        already = f"{protocol} is loaded on {interface} already, and its daemon runs"
-        raise ServiceError(f"{already}; `just unload {interface}` first to load it anew")
+        already = f"{protocol} is already loaded on {interface}, and its daemon runs"
+        raise ServiceError(f"{already}; `just unload {interface}` first to load it again")
     start(protocol, segments, f"{protocol} is still loaded on {interface}, without its daemon")
-    print(f"{protocol} is loaded on {interface} already; its daemon was not running and is started")
+    print(f"{protocol} is already loaded on {interface}; its daemon was not running and is started")
     return True
 
 
@@ -155,7 +157,7 @@ def start(protocol: str, segments: str | None, otherwise: str) -> None:
         named = f" --segments {segments}" if segments is not None else ""
         reason = f"{error}: {otherwise}" if str(error) else otherwise
         raise ServiceError(
-            f"{reason}; `just serve {protocol}{named}` starts it once the reason above is removed"
+            f"{reason}; once the reason above is removed, `just serve {protocol}{named}` starts it"
         ) from None
 
 
@@ -223,26 +225,28 @@ def parser() -> argparse.ArgumentParser:
     loading.add_argument(
         "--first",
         action="store_true",
-        help="no client relies on what earlier tables granted: new ones need not wait before they grant",
+        help="no client relies on grants of earlier tables, so new tables need not wait before they grant",
     )
     loading.add_argument(
-        "--generic", action="store_true", help="accept generic XDP mode where the driver has no native one"
+        "--generic", action="store_true", help="accept generic XDP mode if the driver has no native mode"
     )
-    loading.add_argument(
-        "--clsact", action="store_true", help="attach TC as a filter also where the kernel has tcx links"
-    )
+    loading.add_argument("--clsact", action="store_true", help="attach TC as a filter even if the kernel has tcx links")
     add_segments(loading)
     loading.add_argument(
-        "--stale", action="store_true", help="load what is generated even where it is not of today's specification"
+        "--stale", action="store_true", help="load the generated files even if they are older than the specification"
     )
     commands.add_parser("unload").add_argument("interface")
     commands.add_parser("purge").add_argument("protocol")
     serving = commands.add_parser("serve")
     serving.add_argument("protocol")
     serving.add_argument("--daemonize", action="store_true", help="leave the terminal when ready")
-    serving.add_argument("--user", metavar="NAME", help="run as this user once all that takes privilege is open")
+    serving.add_argument(
+        "--user", metavar="NAME", help="run as this user after everything that needs privilege is open"
+    )
     add_segments(serving)
-    commands.add_parser("status").add_argument("--all", action="store_true", help="also the counters that are zero")
+    commands.add_parser("status").add_argument(
+        "--all", action="store_true", help="also show the counters that are zero"
+    )
     return made
 
 
@@ -250,7 +254,7 @@ def add_segments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--segments",
         metavar="DIR",
-        help=f"the folder that a protocol with a drain writes its files to (STEPWISE_STATE/PROTOCOL, {STATE}/PROTOCOL)",
+        help=f"folder for the files of a protocol with a drain (STEPWISE_STATE/PROTOCOL, {STATE}/PROTOCOL)",
     )
 
 

@@ -135,7 +135,7 @@ def _java() -> str:
     java = shutil.which("java")
     if java is None:
         raise TlcError(
-            "cannot run TLC: there is no java on the PATH; run ./bootstrap, or install a JRE of version 11 or newer"
+            "cannot run TLC: there is no `java` on the PATH; run ./bootstrap, or install a JRE of version 11 or newer"
         )
     return java
 
@@ -271,7 +271,7 @@ def check(
 def _complaint(what: str, exit_code: int, reader: _Reader) -> str:
     noise = re.compile(r"(Parsing file|Semantic processing of module|Linting of module|\s*$)")
     said = [line for line in reader.parser_output if not noise.match(line)]
-    details = [*reader.errors, *said] or ["it gave no reason"]
+    details = [*reader.errors, *said] or ["TLC gave no reason"]
     return f"{what} (exit code {exit_code}):\n" + "\n".join(details)
 
 

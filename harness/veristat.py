@@ -67,9 +67,9 @@ class Judged:
 def measure(path: Path) -> list[Measured]:
     """Run every program of an object file through the verifier."""
     if not VERISTAT.exists():
-        raise VeristatError(f"{VERISTAT} is not there: run ./bootstrap")
+        raise VeristatError(f"{VERISTAT} does not exist: run ./bootstrap")
     if not path.exists():
-        raise VeristatError(f"{path} is not there: run `just build {path.parent.name}`")
+        raise VeristatError(f"{path} does not exist: run `just build {path.parent.name}`")
     arguments = [
         str(VERISTAT),
         "-v",
@@ -103,7 +103,7 @@ def _log_of(logs: str, program: str) -> str:
 def _measured(row: dict[str, str], log: str) -> Measured:
     stack = re.search(r"^stack depth ([\d+]+)", log, re.MULTILINE)
     if not stack:
-        raise VeristatError(f"the verifier's log of {row['prog_name']} does not say how much stack it takes")
+        raise VeristatError(f"the verifier's log of {row['prog_name']} does not report its use of stack")
     return Measured(
         program=row["prog_name"],
         verdict=row["verdict"],
@@ -146,7 +146,7 @@ def judge(
     budget = budget_on(declared, release) if declared else None
     faults = []
     if measured.verdict != "success":
-        faults.append(f"{measured.program}: the verifier refuses it: {measured.log}")
+        faults.append(f"{measured.program}: the verifier refused it: {measured.log}")
     if declared is None:
         faults.append(f"{measured.program}: spec/{protocol}/layout.yaml gives no budget for {part}")
     elif budget is None and strict:
@@ -210,7 +210,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="just veristat", description="Verify every program and hold it against its budget."
     )
-    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="folders of spec/; all of them by default")
+    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="folders of spec/; default: all")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     command.need(command.PROGRAMS, "have the kernel verify programs")
@@ -232,7 +232,7 @@ def main() -> int:
     if not faults and not arguments.json:
         release = os.uname().release
         since = ".".join(map(str, BUDGETS_SINCE))
-        said = "all within budget" if budgets_count(release) else f"all load; budgets count from kernel {since} on"
+        said = "all within budget" if budgets_count(release) else f"all load; budgets apply from kernel {since} on"
         print(f"{counted(len(judged), 'program')} on kernel {release}, {said}")
     return 1 if faults or not judged else 0
 

@@ -56,7 +56,7 @@ def test_a_kernel_without_programs_is_refused(monkeypatch):
     assert lacking("kv") is None
     with pytest.raises(
         service.ServiceError,
-        match="occ has no programs for kernels before 6.12, and this is 6.1.0-56; boot a newer one",
+        match="occ has no programs for kernels before 6.12, and this is 6.1.0-56; boot a newer kernel",
     ):
         service.bring_up_to_date("occ", stale=False)
 

@@ -27,24 +27,26 @@ PACED_SLOTS_MAX = 250  # a veth's ring has room for 256 packets, and packets of 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="just bench", description=__doc__)
-    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="`all`, or nothing: all that have a benchmark")
-    parser.add_argument("--runs", type=int, default=5, help="interleaved runs of everything (5)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="length of each (1)")
-    parser.add_argument("--slots", type=int, default=64, help="requests in flight (64)")
-    parser.add_argument("--no-checksum", action="store_true", help="clients leave out the UDP checksum, as IPv4 allows")
-    parser.add_argument("--one-core-only", action="store_true", help="leave out the runs on two cores")
     parser.add_argument(
-        "--ablations", action="store_true", help="also what is lost without parts of the protocol; takes long"
+        "protocols", nargs="*", metavar="PROTOCOL", help="a folder of spec/; default: every protocol with a benchmark"
     )
-    only = f"{', '.join(PARTS)}: only this, and those of other --only"
+    parser.add_argument("--runs", type=int, default=5, help="interleaved runs of each measurement (5)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="length of each run (1)")
+    parser.add_argument("--slots", type=int, default=64, help="requests in flight (64)")
+    parser.add_argument("--no-checksum", action="store_true", help="send IPv4 requests without a UDP checksum")
+    parser.add_argument("--one-core-only", action="store_true", help="skip the runs on two cores")
+    parser.add_argument(
+        "--ablations", action="store_true", help="also measure without parts of the protocol; takes long"
+    )
+    only = f"{', '.join(PARTS)}; run only this part; may be given several times"
     parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help=only)
     parser.add_argument("--quick", action="store_true", help=f"only {' and '.join(QUICK)}")
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    parser.add_argument("--check", action="store_true", help="fail if a target is missed")
     arguments = parser.parse_args()
     if not (arguments.runs >= 1 and arguments.seconds > 0 and 1 <= arguments.slots <= 1024):
-        parser.error("runs must be at least 1, seconds above 0, slots 1..1024")
+        parser.error("--runs must be at least 1, --seconds above 0, and --slots 1..1024")
     if arguments.only and arguments.quick:
-        parser.error("--quick and --only both say what to run: take one of them")
+        parser.error("--quick and --only both choose what to run: give only one of them")
     arguments.only = arguments.only or (QUICK if arguments.quick else PARTS)
     if arguments.protocols == ["all"]:
         arguments.protocols = []
@@ -69,7 +71,7 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
             settings, slots=min(settings.slots, PACED_SLOTS_MAX), seconds=min(settings.seconds, PACED_SECONDS_MAX)
         )
         rows, curves = load_latency.run(built, paced)
-        report.sections["Open loop: latency from when a request was due; the server's core"] = rows
+        report.sections["Open loop: latency counted from when a request was due; use of the server's core"] = rows
         report.curves += curves
     if "cores" in arguments.only and two_cores:
         rows, curve = serving_cores.run(built, settings)
@@ -110,7 +112,7 @@ def main() -> int:
         names = [name for name in chosen(arguments.protocols) if has_benchmark(name) or arguments.protocols]
         for name in names:
             if not has_benchmark(name):
-                raise BenchError(f"{name} has no benchmark: spec/{name}/bench.py and bench.h would say what to ask for")
+                raise BenchError(f"{name} has no benchmark: add spec/{name}/bench.py and bench.h")
             missed += bench(name, arguments)
     except (BenchError, UnknownProtocol, RigError, BpfError, results.ResultsError) as error:
         print(f"bench: error: {error}", file=sys.stderr)

@@ -134,17 +134,17 @@ def counter_names(header: Path) -> list[str]:
     """Read the counters' names from the generated header's `#define <PROTOCOL>_COUNTER_NAMES { "...", ... }`."""
     found = re.search(r"_COUNTER_NAMES \{(.*?)\}", header.read_text(encoding="utf-8"), re.DOTALL)
     if not found:
-        raise BenchError(f"{header} does not name its counters")
+        raise BenchError(f"{header} does not list the names of its counters")
     return re.findall(r'"([^"]+)"', found[1])
 
 
 def load_module(name: str, path: Path) -> ModuleType:
     """Load a Python file that does not belong to a package."""
     if not path.exists():
-        raise BenchError(f"{path} is not there")
+        raise BenchError(f"{path} does not exist")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise BenchError(f"loading {path}: Python takes it for no module; its name ends with .py")
+        raise BenchError(f"loading {path}: Python cannot import it; its name must end with .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look up their module there
     spec.loader.exec_module(module)
@@ -156,7 +156,7 @@ def _run(command: list[object]) -> str:
     try:
         done = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise BenchError(f"{argv[0]} is not there (./bootstrap installs it)") from None
+        raise BenchError(f"cannot run {argv[0]}: it is not installed; run ./bootstrap") from None
     if done.returncode != 0:
         raise BenchError(f"{' '.join(argv)} failed:\n{(done.stderr or done.stdout).strip()}")
     return done.stdout

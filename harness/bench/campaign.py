@@ -53,7 +53,7 @@ def run(report: Report, build: Build, settings: Settings) -> None:
         flights = one_core(contest)
         rows = one_core_rows(contest, flights)
         report.sections["One core for both ends: CPU time of a round trip, median [quartiles]"] = rows
-        report.sections["What was answered, share of the answers"] = answer_rows(build, flights)
+        report.sections["Kinds of answers, share of all answers"] = answer_rows(build, flights)
         report.sections["One request in flight: nanoseconds of a round trip"] = latency(contest)
         report.sections["The program alone, over an empty one (BPF_PROG_TEST_RUN)"] = program_alone(contest, build)
         if settings.two_cores and len(cpus) > 1:
@@ -135,7 +135,7 @@ def counted(*servers: list[Any]) -> list[tuple[Any, ...]]:
     pairs = [flights for flights in zip(*servers, strict=True) if all(flight.counts for flight in flights)]
     if not pairs:
         raise BenchError(
-            "of these runs none counts: packets were lost and nobody knows why, answers made no sense, or others used "
+            "none of these runs counts: packets were lost without explanation, answers were invalid, or others used "
             "the CPU"
         )
     return pairs
@@ -159,7 +159,7 @@ def one_core_rows(contest: Contest, flights: Flights) -> list[Row]:
         figures["CPU share"] = Spread.of([each.cpu_share for each, *_ in runs])
         notes = contest.notes.get((server, workload), [])
         if not all(each.round_trips for each in own):
-            notes = [*notes, "it answered nothing in one run or more: let the runs be longer"]
+            notes = [*notes, "it answered nothing in at least one run: make the runs longer"]
         rows.append(Row(workload, server, figures, tuple(notes)))
     return rows
 
@@ -219,10 +219,10 @@ def two_cores_rows(flights: Flights) -> list[Row]:
         if server != "reflector":
             figures["of reflector"] = Spread.of([each.rate / reflector.rate for each, reflector in runs])
             if figures["of reflector"].median > RIG_BOUND_SHARE:
-                notes.append("as fast as the rig itself: limited by the generator, DOES NOT COUNT")
+                notes.append("as fast as the rig itself, so the generator limits it: DOES NOT COUNT")
         figures["CPU share"] = Spread.of([each.cpu_share for each, _ in runs])
         if figures["CPU share"].median < UNDISTURBED_SHARE:
-            notes.append("others used the CPUs meanwhile: DOES NOT COUNT")
+            notes.append("others used the CPUs during the run: DOES NOT COUNT")
         rows.append(Row(workload, server, figures, tuple(notes)))
     return rows
 

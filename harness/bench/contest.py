@@ -160,7 +160,7 @@ class Contest:
             else flight.outcomes[strange_outcome(self.plugin)] - flight.slots - flight.given_up
         )
         if none > 0:
-            self.note(server.name, workload, f"{none} answers that are none: DOES NOT COUNT")
+            self.note(server.name, workload, f"{none} invalid answers: DOES NOT COUNT")
         return explained and none <= 0
 
     def _are_losses_explained(self, server: Server, workload: str, flight: Flight, counted: dict[str, int]) -> bool:
@@ -170,7 +170,7 @@ class Contest:
             why = (
                 ", ".join(f"{name} {count}" for name, count in rare.items())
                 if explained
-                else "nobody knows why: DOES NOT COUNT"
+                else "without explanation: DOES NOT COUNT"
             )
             self.note(server.name, workload, f"{len(flight.lost)} of {flight.slots} packets lost ({why})")
         return explained

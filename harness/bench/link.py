@@ -203,7 +203,7 @@ class Link:
             waiting.look()
             meanwhile(self._round_trips(count))
             if time.monotonic() > began + seconds_max:
-                raise BenchError(f"after {seconds_max:.0f} s the server has not answered all that was asked of it")
+                raise BenchError(f"after {seconds_max:.0f} s the server has not answered all requests")
         slots = [self._slot(slot) for slot in range(count)]
         for number, slot in enumerate(slots):
             states.words[number] = list(slot[1 : 1 + STATE_WORDS])

@@ -76,16 +76,16 @@ def judged(flight: PacedFlight) -> Judged:
     """Judge a flight: whether a failure is the machine's, the generator's or the server's."""
     kept_up = flight.rate >= KEPT_UP_SHARE * flight.rate_offered and flight.answered == flight.due
     if flight.stolen_share > STOLEN_SHARE_MAX:
-        note = f"others had a polling core for more than {STOLEN_SHARE_MAX:.1%} of the time: DOES NOT COUNT"
+        note = f"others used a polling core for more than {STOLEN_SHARE_MAX:.1%} of the time: DOES NOT COUNT"
         return Judged(flight, False, kept_up, note)
     if not kept_up and flight.cpu_share < CORE_FULL_SHARE:
-        return Judged(flight, False, False, "the generator could not ask for more: DOES NOT COUNT")
+        return Judged(flight, False, False, "the generator could not send faster: DOES NOT COUNT")
     if not kept_up:
         return Judged(
-            flight, flight.counts, False, "more than it can do: the queue grows as long as it lasts, so no latency"
+            flight, flight.counts, False, "above the server's capacity: the queue grows without end, so no latency"
         )
     lost = [name for name, percentile in PERCENTILES.items() if not is_the_servers(flight, percentile)]
-    note = f"the generator stood still now and then: {' and '.join(lost)} DOES NOT COUNT" if lost else ""
+    note = f"the generator paused at times: {' and '.join(lost)} DOES NOT COUNT" if lost else ""
     return Judged(flight, flight.counts, True, note)
 
 
@@ -180,7 +180,7 @@ def run(build: Build, settings: Settings) -> tuple[list[Row], list[Curve]]:
 def opened_stage(build: Build, settings: Settings) -> Iterator[Stage]:
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
-        raise BenchError("latency against load takes two CPUs, one to ask and one to serve; there is one")
+        raise BenchError("latency against load needs two CPUs, for the generator and the server; this machine has one")
     asking, serving = cpus[0], cpus[-1]
     with contextlib.ExitStack() as stack:
         stack.enter_context(aside(cpus, serving))
@@ -214,11 +214,11 @@ def capacity(stage: Stage, name: str, settings: Settings) -> float:
     The first run does not count: the server may still be answering requests that were repeated while its tables were
     filled.
     """
-    progress(f"load and latency: what {name} can do")
+    progress(f"load and latency: the capacity of {name}")
     seconds = min(settings.seconds, FLOOD_S_MAX)
     found = statistics.median([stage.fly(Step(name, FLOOD), seconds).flight.rate for _ in range(FLOODS)][1:])
     if not found:
-        raise BenchError(f"{name} answered nothing in {seconds} s: let the runs be longer")
+        raise BenchError(f"{name} answered nothing in {seconds} s: make the runs longer")
     return found
 
 
@@ -271,14 +271,14 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
     }
     use = Curve(
         f"{protocol}: CPU use against load",
-        "How much of its core a server uses at a rate: one that is woken uses what it needs, and one that polls uses "
+        "Share of its core that a server uses at a rate: a woken server uses what it needs, and one that polls uses "
         "all of it.",
         rate,
         Axis(title="CPU time of the server's core, share of the time", unit=""),
     )
     cost = Curve(
         f"{protocol}: CPU time of a request against load",
-        "What one answer takes of the server's core; at low rates most of it is being woken.",
+        "CPU time of the server's core for one answer; at low rates, most of it goes into waking up.",
         rate,
         Axis(title="CPU time of a request", unit="ns", log=True),
     )
@@ -291,9 +291,9 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
             if name in seen:
                 plotted.add(step.server, _median_rate(in_time), seen[name])
             elif in_time:
-                plotted.leave_out(step.server, step.label, "the generator stood still for too long")
+                plotted.leave_out(step.server, step.label, "the generator paused too long")
             elif good:
-                plotted.leave_out(step.server, step.label, "more than it could answer")
+                plotted.leave_out(step.server, step.label, "more than the server could answer")
         if good:
             use.add(step.server, _median_rate(good), Spread.of([each.cpu_share for each in good]))
             cost.add(

@@ -93,7 +93,7 @@ def gap_table() -> list[int]:
 def interval(rate: float) -> int:
     """Mean time between requests, in 1/65,536 ns. Raises ValueError for a rate out of range."""
     if not RATE_MIN <= rate <= RATE_MAX:
-        raise ValueError(f"a rate of {rate:g} requests a second; it may be {RATE_MIN:,} to {RATE_MAX:,}")
+        raise ValueError(f"the rate is {rate:g} requests a second; it must be {RATE_MIN:,} to {RATE_MAX:,}")
     return round((1 << TIME_BITS) * 1e9 / rate)
 
 

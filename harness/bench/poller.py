@@ -58,7 +58,7 @@ class Poller:
         assert self._process.stdout is not None, "it is a pipe"
         self._said = self._process.stdout
         if self._said.readline() != READY:
-            raise BenchError("a poller does not start; its message is above")
+            raise BenchError("a poller did not start; its message is above")
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
 
     def resume(self) -> None:
@@ -150,7 +150,7 @@ def marked_sockets(rig: Rig) -> dict[str, socket.socket]:
     for name, sock in sockets.items():
         sock.recv(100)
         if not sock.getsockopt(socket.SOL_SOCKET, SO_INCOMING_NAPI_ID):
-            raise BenchError(f"{name} does not say which NAPI it uses: this kernel cannot busy-poll a veth")
+            raise BenchError(f"{name} does not report its NAPI: this kernel cannot busy-poll a veth")
     return sockets
 
 

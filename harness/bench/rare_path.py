@@ -179,7 +179,7 @@ def curve(protocol: str, runs: Runs, workloads: list[str]) -> Curve:
     """Make the curve: rate over the share of requests that need the rare path, without the reflector."""
     found = Curve(
         f"{protocol}: speed and the rare path",
-        "The more requests need the daemon, which has the other core, the fewer are answered.",
+        "The daemon runs on the other core. The more requests need it, the fewer are answered.",
         Axis(title="share of requests that need the rare path", unit=""),
         Axis(title="requests", unit="million/s", log=True),
     )

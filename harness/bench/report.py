@@ -81,9 +81,7 @@ def _figure(own: dict[str, dict[str, Spread]], workload: str, figure: str) -> tu
     for other, figures in own.items():
         if figure == f"of_{_plain(other)}":
             return own[workload]["of reflector"].median / figures["of reflector"].median, f"of {other}"
-    raise ValueError(
-        f"a target of {workload} names the figure {figure}; there are: {', '.join(map(_plain, own[workload]))}"
-    )
+    raise ValueError(f"a target of {workload} names {figure}; choose from: {', '.join(map(_plain, own[workload]))}")
 
 
 def _plain(name: str) -> str:

@@ -334,14 +334,14 @@ def started(endpoint: Endpoint, cpu: int, command: list[object], pass_fds: Seque
     ready, _, _ = select.select([process.stdout], [], [], START_S_MAX)
     if not ready or not process.stdout.readline():
         process.kill()
-        raise BenchError(f"{Path(str(command[0])).name} does not start: {process.communicate()[1].strip()}")
+        raise BenchError(f"{Path(str(command[0])).name} did not start: {process.communicate()[1].strip()}")
     return process
 
 
 def running(process: subprocess.Popen[Any] | None) -> subprocess.Popen[Any]:
     """Return a server's process. Raises BenchError if the server was never attached, and so has none."""
     if process is None:
-        raise BenchError("looking for the process of a server: it has none before it is attached")
+        raise BenchError("looking for the process of a server: it must be attached first")
     return process
 
 
@@ -372,6 +372,6 @@ def exchanging(link: Link) -> Iterator[Callable[[bytes], bytes]]:
             try:
                 return sock.recv(2048)
             except (TimeoutError, ConnectionRefusedError):
-                raise BenchError("a session cannot be opened: the server does not answer") from None
+                raise BenchError("cannot open a session: the server does not answer") from None
 
         yield exchange

@@ -95,7 +95,7 @@ def curve(protocol: str, runs: Runs) -> Curve:
     """Make the curve: a series for each workload of the generated program, and one of the reflector."""
     found = Curve(
         f"{protocol}: speed and serving cores",
-        "Each core serves clients of its own over the same tables: twice the cores do twice as much, unless they wait "
+        "Each core serves its own clients over the same tables: twice the cores serve twice as much, unless they wait "
         "for each other.",
         Axis(title="serving cores", unit=""),
         Axis(title="round trips, both ends on the serving cores", unit="million/s"),

@@ -25,7 +25,7 @@ def woken(endpoint: Endpoint, cpu: int) -> Iterator[int]:
         threads = _threads(endpoint) - before
         if len(threads) != 1:
             found = f"{endpoint.iface} has {len(threads)} threads instead of one"
-            raise BenchError(f"{found}: this kernel has no threaded NAPI (Linux 5.12 has)")
+            raise BenchError(f"{found}: this kernel has no threaded NAPI; Linux has it from 5.12 on")
         (thread,) = threads
         os.sched_setaffinity(thread, {cpu})
         os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(PRIORITY))

@@ -103,7 +103,7 @@ def _zipf_weight(begin: int, end: int, exponent: float) -> float:
         weight: float = sum(rank**-exponent for rank in range(begin, end))
         return weight
     if exponent == 1:
-        raise ValueError("the exponent 1 has another integral, and is not needed: take 0.99 or 1.01")
+        raise ValueError("the exponent 1 is not supported: use 0.99 or 1.01")
     power = 1 - exponent
     integral: float = ((end - 0.5) ** power - (begin - 0.5) ** power) / power
     return integral
@@ -121,9 +121,9 @@ def mixed(*parts: tuple[float, Numbers]) -> Numbers:
 def table(numbers: Numbers) -> list[bytes]:
     """Make the entries of Walker's alias method. The threshold of a random entry picks one of its two intervals."""
     if not 1 <= len(numbers) <= INTERVALS_MAX:
-        raise ValueError(f"{len(numbers)} intervals; there may be 1 to {INTERVALS_MAX}")
+        raise ValueError(f"{len(numbers)} intervals; give 1 to {INTERVALS_MAX}")
     if any(not 1 <= each.count < COUNT_MAX for each in numbers):
-        raise ValueError("an interval has 1 to 2^32 - 1 numbers")
+        raise ValueError("an interval must have 1 to 2^32 - 1 numbers")
     mean = sum(each.weight for each in numbers) / len(numbers)
     share = [each.weight / mean for each in numbers]
     other = list(range(len(numbers)))

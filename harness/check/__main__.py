@@ -31,10 +31,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="check", description="Model-check the specifications.")
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `session`, or `all` (default)")
     parser.add_argument("which", nargs="?", default="small", help="small (default), large, all, or a model's name")
-    parser.add_argument("--record", action="store_true", help="write state counts and times into models.yaml")
-    parser.add_argument(
-        "--trace", action="store_true", help="print the counterexamples of models that must fail as well"
-    )
+    parser.add_argument("--record", action="store_true", help="record state counts and times in models.yaml")
+    parser.add_argument("--trace", action="store_true", help="also print the counterexamples of models that must fail")
     return parser.parse_args()
 
 
@@ -42,17 +40,17 @@ def _chosen(protocol: str, which: str) -> list[Model]:
     known = models.protocols()
     if protocol in models.without_models():
         raise TlcError(
-            f"{protocol} has no models: there is no spec/{protocol}/{FILE}; {DESCRIBED_IN} says how to write one"
+            f"{protocol} has no models: spec/{protocol}/{FILE} does not exist; {DESCRIBED_IN} says how to write it"
         )
     if protocol != "all" and protocol not in known:
-        raise TlcError(f"there are no models of {protocol!r}; known are: {', '.join(known)}, all")
+        raise TlcError(f"{protocol!r} has no models; choose from: {', '.join(known)}, all")
     found = [model for name in (known if protocol == "all" else [protocol]) for model in models.models_of(name)]
     if which == "all":
         return found
     chosen = [model for model in found if which in (model.size, model.name)]
     if not chosen:
         names = ", ".join(model.name for model in found)
-        raise TlcError(f"{protocol} has no model {which!r}; known are: small, large, all, {names}")
+        raise TlcError(f"{protocol} has no model {which!r}; choose from: small, large, all, {names}")
     return chosen
 
 
@@ -148,7 +146,7 @@ def main() -> int:
     failing = sum(report.model.must_fail for report in reports)
     if arguments.protocol == "all":
         for name in models.without_models():
-            print(f"{name} has no models (no spec/{name}/{FILE}): nothing is known of it")
+            print(f"{name} has no models (spec/{name}/{FILE} does not exist), so nothing is checked")
     print(
         f"{counted(len(reports), 'model')} ({failing} that must fail), {counted(states, 'distinct state')}, "
         f"{run.seconds:.0f} s: " + (counted(len(surprised), "SURPRISE") if surprised else "all as expected")

@@ -144,15 +144,15 @@ def _faults_of_settings(place: Place, settings: Settings, folder: Path) -> Itera
     for number, statement in enumerate(settings.constants):
         at, name = (*place, "constants", number), constant_of(statement)
         if not name:
-            yield at, f"{statement!r} gives no constant a value", "write `NAME = VALUE` or `NAME <- OPERATOR`"
+            yield at, f"{statement!r} does not set a constant", "write `NAME = VALUE` or `NAME <- OPERATOR`"
         elif name in seen:
-            yield at, f"the constant {name} is there twice", "keep one of them"
+            yield at, f"there are two values for the constant {name}", "keep one of them"
         seen.add(name)
     for key in ("module", "faults"):
         module = getattr(settings, key)
         if module is not None and not (folder / f"{module}.tla").is_file():
             where = documents.name_of(folder)
-            yield (*place, key), f"{key} is {module!r}, but there is no {where}/{module}.tla", "name a module there"
+            yield (*place, key), f"{key} is {module!r}, but {where}/{module}.tla does not exist", "name a module there"
 
 
 def _faults_of_likes(document: Document) -> Iterator[tuple[Place, str, str]]:
@@ -161,14 +161,14 @@ def _faults_of_likes(document: Document) -> Iterator[tuple[Place, str, str]]:
     for name, entry in models.items():
         place = ("models", name, "like")
         if entry.like is not None and entry.like not in models:
-            yield place, f"there is no model {entry.like!r} to be like", f"there are: {', '.join(models)}"
+            yield place, f"`like` names {entry.like!r}, which is not a model", f"choose from: {', '.join(models)}"
         chain = [name]
         while (above := models[chain[-1]].like) in models and above not in chain:
             chain.append(above)
         if above == name and name not in in_a_circle:
             in_a_circle.update(chain)
             circle = ", which is like ".join([*chain, name])
-            yield place, f"models in a circle: {circle}", "remove `like` from one of them"
+            yield place, f"these models are like each other, in a circle: {circle}", "remove `like` from one of them"
 
 
 def _faults_of_model(document: Document, name: str) -> Iterator[tuple[Place, str, str]]:
@@ -194,7 +194,7 @@ def record(folder: Path, name: str, distinct: int, seconds: float) -> None:
 def _with_record(text: str, name: str, counts: str) -> str:
     root = yaml.compose(text, yaml.SafeLoader)
     entry = _below(_below(root, "models"), name)
-    assert isinstance(entry, yaml.MappingNode), "the file was read before"
+    assert isinstance(entry, yaml.MappingNode), "the file was read already"
     if old := _below(entry, "recorded"):
         return text[: old.start_mark.index] + counts + text[_end(old, text) :]
     if entry.flow_style:

@@ -49,7 +49,7 @@ def _surprises(model: Model, outcome: Outcome, recording: bool) -> list[str]:
         else:
             found.append(f"expected {model.verdict!r}, found {outcome.verdict!r} {violated or ''}".rstrip())
     elif violated != model.violates:
-        found.append(f"violates {violated or 'a property without a name'}, not {model.violates} as it must")
+        found.append(f"violates {violated or 'a property without a name'}, but must violate {model.violates}")
     elif not recording and model.distinct is not None and outcome.distinct != model.distinct:
         found.append(
             f"{outcome.distinct:,} distinct states, {model.distinct:,} are recorded in models.yaml: "

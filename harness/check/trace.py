@@ -115,9 +115,9 @@ def steps_of(outcome: Outcome) -> list[Step]:
             steps += _step(state.number - 1, event, states[0]["event"]["message"], changes)
     if outcome.loop is not None and outcome.trace:
         if outcome.loop == outcome.trace[-1].number:
-            text = "from here on nothing happens that this property waits for"
+            text = "from here on, the event that this property waits for never happens"
         else:
-            text = f"and so on for ever, from step {outcome.loop} again"
+            text = f"and this repeats for ever, from step {outcome.loop}"
         steps.append(Step(len(outcome.trace), "model", "model", text))
     return steps
 

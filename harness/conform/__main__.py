@@ -85,19 +85,19 @@ def show_pairs(protocol: str, small: list[Result], pairs_min: int = PAIRS_MIN) -
         total, pairs = len(result.branches) - len(elsewhere), result.pairs()
         print(f"{protocol}, {result.name}: {pairs:,} pairs, {result.covered(len(elsewhere))}")
         for branch in elsewhere:
-            print(f"  only after a lost race, which this form does not have: {branch.span}: {branch.label}")
+            print(f"  only after a lost race, which this form cannot have: {branch.span}: {branch.label}")
         for branch in missed:
             print(f"  NOT TAKEN {branch.span}: {branch.label}")
         if missed:
             problems.append(
                 f"{result.name}: {len(missed)} of {total} branches were not taken: "
-                f"give a family of spec/{protocol}/conform.yaml cells and messages that take them"
+                f"add the cells and messages that take them to a family of spec/{protocol}/conform.yaml"
             )
         if pairs < pairs_min:
             problems.append(
-                f"{result.name}: {pairs:,} pairs are too few, {pairs_min:,} are wanted: vary more in "
+                f"{result.name}: {pairs:,} pairs are too few, it needs {pairs_min:,}: vary more in "
                 f"spec/{protocol}/conform.yaml, "
-                "or give it the pairs_min that its domain comes to, if that is all there is "
+                "or set pairs_min to the size of the whole domain "
                 "(docs/reference/conform.md)"
             )
     return problems
@@ -120,7 +120,7 @@ def conform(
     spec = ROOT / "spec" / protocol
     if not (spec / "conform.yaml").exists():
         print(
-            f"error: spec/{protocol}/conform.yaml is not there: it declares the domain of the comparison, see "
+            f"error: spec/{protocol}/conform.yaml does not exist: it declares the domain of the comparison, see "
             "docs/reference/conform.md",
             file=sys.stderr,
         )
@@ -150,19 +150,21 @@ def main(arguments: list[str] | None = None, shared: Shared | None = None) -> in
     """Runs the command. shared: results to reuse, if the command is about that one protocol."""
     parser = argparse.ArgumentParser(prog="python -m harness.conform", description=__doc__)
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `all`, or `garbage`")
-    parser.add_argument("--form", choices=[*FORMS, "all"], default="all", help="how the tables' cells are made atomic")
-    parser.add_argument("--seed", type=int, default=1, help="of the samples and of the garbage")
-    parser.add_argument("--packets", type=int, default=1_000_000, help="of garbage, a protocol")
     parser.add_argument(
-        "--stop-early", action="store_true", help="the small builds alone, each up to its first mismatch"
+        "--form", choices=[*FORMS, "all"], default="all", help="only this form: how the tables' cells are made atomic"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the samples and of the garbage")
+    parser.add_argument("--packets", type=int, default=1_000_000, help="number of garbage packets for each protocol")
+    parser.add_argument(
+        "--stop-early", action="store_true", help="run only the small builds, each up to its first mismatch"
     )
     parser.add_argument(
         "--edits", type=Path, metavar="FILE.json", help="[[file, old, new], ...]: changes to generated files"
     )
     parser.add_argument(
-        "--program", type=Path, metavar="DIR", help="the steps that are compiled, instead of spec/PROTOCOL"
+        "--program", type=Path, metavar="DIR", help="folder of the steps to compile, instead of spec/PROTOCOL"
     )
-    parser.add_argument("--work", type=Path, metavar="DIR", help="where builds go, instead of build/conform/PROTOCOL")
+    parser.add_argument("--work", type=Path, metavar="DIR", help="folder for builds, instead of build/conform/PROTOCOL")
     options = parser.parse_args(arguments)
     forms = FORMS if options.form == "all" else (options.form,)
     command.need(command.PROGRAMS, "run programs in the kernel")

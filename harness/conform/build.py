@@ -117,7 +117,7 @@ def edited(texts: dict[str, str], edits: tuple[tuple[str, str, str], ...]) -> di
     for file, old, new in edits:
         count = texts.get(file, "").count(old)
         if count != 1:
-            raise BuildError(f"changing {file}: its text has {old!r} {count} times, not once")
+            raise BuildError(f"cannot change {file}: it has {old!r} {count} times, not once")
         texts[file] = texts[file].replace(old, new)
     return texts
 

@@ -273,7 +273,7 @@ class Trial:
             if self._clear and not self._enough():
                 for name in self._codecs:
                     if stray := cells_not_zero(programs.map(name)):
-                        self.result.stray.append(f"{stray} elements of {name} were written that no case names")
+                        self.result.stray.append(f"{stray} elements of {name} were written, but no case names them")
             if measured:
                 self.result.taken = self._taken(programs, before)
         return self.result

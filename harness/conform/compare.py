@@ -76,7 +76,7 @@ class Mismatch:
         lines = [f"{hook}, {self.form}, family {case.family.name!r}:", f"  message  {show_record(case.message)}"]
         lines += [f"  {table}[{index}]  {show_record(cell)}" for (table, index), cell in case.cells.items()]
         lines.append(f"  env      {show_record(case.env)}")
-        lines.append(f"  the model says {case.verdict} after section {case.ended}")
+        lines.append(f"  the model ends with {case.verdict} after section {case.ended}")
         return "\n".join([*lines, *(f"  {problem}" for problem in self.problems)])
 
 
@@ -426,7 +426,7 @@ class Comparison:
                     continue
             except NotCanonical:
                 pass
-            was = "" if where in final else " (as it was)"
+            was = "" if where in final else " (unchanged)"
             problems.append(f"{where[0]}[{where[1]}] expected: {show_record(expected)}{was}")
             problems.append(f"{where[0]}[{where[1]}] found:    {codec.show(after)}")
         return problems

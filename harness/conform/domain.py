@@ -141,7 +141,7 @@ class Domain:
             for name in family.only:
                 if name not in known:
                     raise DomainError(
-                        f"{self.source}: family {family.name!r}: only {name!r}: there is {', '.join(known)}"
+                        f"{self.source}: family {family.name!r}: `only` names {name!r}; choose from {', '.join(known)}"
                     )
 
     def _can_lose(self, family: Family) -> bool:
@@ -289,7 +289,7 @@ class Domain:
 
     def _check(self, family: Family, sample: int) -> None:
         if not 0 < (cases := sample if sample and family.size() else family.size()) <= CASES_MAX:
-            raise DomainError(f"{self.source}: family {family.name!r} has {cases} cases; 1 to {CASES_MAX} will do")
+            raise DomainError(f"{self.source}: family {family.name!r} has {cases} cases; it must have 1 to {CASES_MAX}")
         places = [place for dimension in family.dimensions for place, _ in dimension[0]]
         for at, place in enumerate(places):
             for other in places[:at]:
@@ -298,12 +298,12 @@ class Domain:
         for place in places:
             if family.hook == "xdp" and place.home == "message" and place.field in self.protocol.handover:
                 raise DomainError(
-                    f"{self.source}: family {family.name!r}: {place} is handed over: xdp takes it as zero, whatever "
+                    f"{self.source}: family {family.name!r}: {place} is a handover field, zero in xdp, whatever "
                     "the packet has there"
                 )
             if place.home == "env" and place.field == ir.TERMS:
                 raise DomainError(
-                    f"{self.source}: family {family.name!r}: {place} is a constant of the program: do not give it"
+                    f"{self.source}: family {family.name!r}: {place} is a constant of the program: leave it out"
                 )
             if (
                 family.hook in drained.HOOKS
@@ -311,7 +311,7 @@ class Domain:
                 and place.field not in (has := drained.message_fields(self.protocol, family.hook))
             ):
                 raise DomainError(
-                    f"{self.source}: family {family.name!r}: {place} is zero: in {family.hook} the message has "
+                    f"{self.source}: family {family.name!r}: {place} is zero in {family.hook}, whose message has only "
                     f"{', '.join(has)}"
                 )
 
@@ -324,9 +324,7 @@ class Domain:
         if isinstance(number, str):
             number = next((at for at, section in enumerate(sections, 1) if section.step.name == number), 0)
         if not 1 <= number <= len(sections) or not self._may_lose(sections[number - 1]):
-            raise DomainError(
-                f"{self.source}: family {text.name!r}: section {text.contended} of {hook} takes no cell for itself"
-            )
+            raise DomainError(f"{self.source}: family {text.name!r}: section {text.contended} of {hook} locks no cell")
         table = self._table(sections[number - 1].table)
         if not text.rival:
             return Trouble(number, table.atomic != "word")
@@ -363,7 +361,7 @@ class Domain:
             for at, dimension in enumerate(dimensions):
                 if any(place == target for place, _ in dimension[0]):
                     raise DomainError(
-                        f"{self.source}: family {family.name!r}: {target} is hashed from {source}; vary that"
+                        f"{self.source}: family {family.name!r}: {target} is the hash of {source}; vary that instead"
                     )
                 if any(place == source for place, _ in dimension[0]):
                     found = True
@@ -436,7 +434,7 @@ def _over(use: UseText, used: DomainText, text: DomainText, source: str) -> Doma
     for name in (family.name for family in text.families):
         if name in names and name not in use.without:
             raise DomainError(
-                f"{source}: {use.domain} has a family {name!r} already: call this one otherwise, or name that one in "
+                f"{source}: {use.domain} already has a family {name!r}: rename this one, or list that one in "
                 "use.without"
             )
     taken = [family for family in used.families if family.name not in use.without]

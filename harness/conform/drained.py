@@ -140,7 +140,7 @@ class Drained:
             kinds = [(key, self.protocol.message.field(key)), *self._recovery.cell.fields]
             return self._compare("row", kinds, expected, found.packet)
         if found.verdict != case.verdict:
-            what = "records taken" if hook == "takes" else "sections that had something to write"
+            what = "records taken" if hook == "takes" else "sections that wrote"
             return [f"{what}: expected {case.verdict}, found {found.verdict}"]
         if hook == "takes" and case.verdict:
             kinds = [(name, self.protocol.message.field(name)) for name in self._drain.entry]
@@ -253,7 +253,7 @@ class Handlers:
         cell = ctypes.create_string_buffer(size)
         recovery.begin(cell)
         if any(cell.raw):
-            raise RunnerError("recovery begins with a cell that is not blank")
+            raise RunnerError("recovery must start with a blank cell")
         cell.raw = packet[:size]
         entry = ctypes.create_string_buffer(packet[size:])
         recovery.step(cell, entry)

@@ -212,7 +212,7 @@ class GarbageRun:
         if found.image != given.image:
             problems.append("a cell was changed")
         if counter != expected:
-            problems.append(f"expected {expected} to be counted, found {counter}")
+            problems.append(f"counter: expected {expected}, found {counter}")
         return problems
 
 

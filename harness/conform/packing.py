@@ -45,7 +45,7 @@ def word_bits(kind: ir.Type) -> int:
             return kind.size * word_bits(kind.element)
         case ir.Record():
             return sum(word_bits(field) for _, field in kind.fields)
-    raise TypeError(f"{kind} has no place in a word")
+    raise TypeError(f"a word cannot hold {kind}")
 
 
 def ordered(items: Iterable[Any], flip: bool) -> list[Any]:
@@ -90,7 +90,7 @@ class WordCodec:
         """Returns the value of an integer; raises NotCanonical if pack() never gives that integer."""
         width = word_bits(kind)
         if word >> width:
-            raise NotCanonical(f"bits above the {width} of the type are set: {word >> width:#x}")
+            raise NotCanonical(f"the type has {width} bits, but higher bits are set: {word >> width:#x}")
         match kind:
             case ir.UInt() | ir.Bytes():
                 return self.patterns.model(kind, word)
@@ -98,7 +98,7 @@ class WordCodec:
                 return bool(word)
             case ir.Enum():
                 if word >= len(kind.members):
-                    raise NotCanonical(f"{word} is no member of {kind.name}")
+                    raise NotCanonical(f"{kind.name} has no member {word}")
                 return kind.members[word]
             case ir.Bits():
                 return frozenset(item for item in range(kind.size) if word >> item & 1)
@@ -137,7 +137,7 @@ def collect(kind: ir.Set | ir.Sequence, items: list[Any]) -> Any:
     if isinstance(kind, ir.Sequence):
         return tuple(items)
     if len(set(items)) != len(items):
-        raise NotCanonical(f"an item is in the set twice: {items}")
+        raise NotCanonical(f"the set has an item twice: {items}")
     return frozenset(items)
 
 
@@ -154,7 +154,7 @@ def wire_size(kind: ir.Type) -> int:
             return kind.size
         case ir.Bits():
             return (kind.size + 7) // 8
-    raise TypeError(f"{kind} has no form on the wire")
+    raise TypeError(f"the wire cannot carry {kind}")
 
 
 def packet_fields(protocol: ir.Protocol) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> d
         try:
             message[name] = codec.unpack(kind, int.from_bytes(raw, byte_order(kind)))
         except NotCanonical:
-            message[name] = f"0x{raw.hex()}, which is no value of it"
+            message[name] = f"0x{raw.hex()}, which is not one of its values"
     if protocol.tail is not None:
         message[protocol.tail.field] = f"{len(payload) - offset} bytes: {payload[offset:].hex()}"
     return message

@@ -74,7 +74,7 @@ class Places:
         index = int(rest.pop(0)) if len(rest) > 1 and NUMBER.fullmatch(rest[0]) else None
         if not NAME.fullmatch(home) or not rest or not NAME.fullmatch(rest[0]) or not all(map(_is_step, rest)):
             raise DomainError(
-                f"{self._source}: {text!r} is no place: write message.FIELD, env.FIELD or TABLE.FIELD, "
+                f"{self._source}: {text!r} is not a place: write message.FIELD, env.FIELD or TABLE.FIELD, "
                 "and behind that an element's number or a field's name"
             )
         if home == ENTRY and home in self._homes and index is None:
@@ -114,8 +114,10 @@ class Places:
             case ir.Array() if isinstance(step, int):
                 if 1 <= step <= kind.size:
                     return kind.element
-                raise Beyond(f"{self._source}: {place}: there is no element {step} of {kind.size}, which count from 1")
-        raise DomainError(f"{self._source}: {place}: {step!r} leads nowhere in {layout_text(kind)}")
+                raise Beyond(
+                    f"{self._source}: {place}: there is no element {step}; elements are numbered from 1 to {kind.size}"
+                )
+        raise DomainError(f"{self._source}: {place}: {layout_text(kind)} has no part {step!r}")
 
     # --- Values of the file --------------------------------------------------------------
 
@@ -153,7 +155,7 @@ class Places:
         home, _, field = name.partition(".")
         if home != "message" or field not in dict(self._protocol.message.fields) or place.home in ("message", "env"):
             raise DomainError(
-                f"{self._source}: {place}: {'=' + name!r} stands for nothing: write =message.FIELD, for a cell"
+                f"{self._source}: {place}: {'=' + name!r} refers to nothing: write =message.FIELD, in a cell"
             )
         found = self._protocol.message.field(field)
         if found != kind:
@@ -223,20 +225,20 @@ def _refusal(kind: ir.Type, value: Any) -> str:
     shown, text = repr(value) if isinstance(value, str) else value, layout_text(kind)
     match kind:
         case ir.Enum():
-            return f"{shown} is no member of {text}"
+            return f"{shown} is not a member of {text}"
         case ir.Bytes() if isinstance(value, int):
             return (
-                f"{shown} does not stand for any bytes: write a small number, of which each stands for other bytes, "
+                f"{shown} does not stand for bytes: write a small number, each of which stands for other bytes, "
                 "and 0 for zeros"
             )
         case ir.UInt() if isinstance(value, int) and TLC_INT_MAX < value < 2**kind.width:
             return (
-                f"{shown} is a value of {text}, but not one that TLC can compute with: its integers end at "
+                f"{shown} is a value of {text}, but TLC cannot compute with it: its integers end at "
                 f"{TLC_INT_MAX} (2^31 - 1)"
             )
         case ir.UInt() if _is_number(value):
-            return f"{shown} is no value of {text}, which holds 0..{2**kind.width - 1}"
-    return f"{shown} is no value of {text}"
+            return f"{shown} is not a value of {text}, which holds 0..{2**kind.width - 1}"
+    return f"{shown} is not a value of {text}"
 
 
 Value = TypeVar("Value")

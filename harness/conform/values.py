@@ -85,7 +85,7 @@ def to_tla(value: Any) -> str:
         return "<<" + ", ".join(to_tla(item) for item in value) + ">>"
     if isinstance(value, dict):
         return "[" + ", ".join(f"{name} |-> {to_tla(item)}" for name, item in value.items()) + "]"
-    raise TypeError(f"no TLA+ form of {value!r}")
+    raise TypeError(f"cannot write {value!r} in TLA+")
 
 
 def layout_text(kind: ir.Type) -> str:
@@ -109,7 +109,7 @@ def layout_text(kind: ir.Type) -> str:
             return f"{{array: {layout_text(kind.element)}, size: {kind.size}}}"
         case ir.Record():
             return "{record: {" + ", ".join(f"{name}: {layout_text(field)}" for name, field in kind.fields) + "}}"
-    raise TypeError(f"no layout has {kind}")
+    raise TypeError(f"cannot write {kind} as in a layout")
 
 
 def zero(kind: ir.Type) -> Any:
@@ -129,7 +129,7 @@ def zero(kind: ir.Type) -> Any:
             return (zero(kind.element),) * kind.size
         case ir.Record():
             return {name: zero(field) for name, field in kind.fields}
-    raise TypeError(f"no zero of {kind}")
+    raise TypeError(f"{kind} has no zero")
 
 
 def is_opaque(kind: ir.Type) -> bool:

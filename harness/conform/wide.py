@@ -75,7 +75,7 @@ def _at(kind: ir.Type, path: ir.Path) -> ir.Type:
             case ir.Array() | ir.Sequence():
                 kind = kind.element
             case _:
-                raise TypeError(f"{part} leads nowhere in {kind}")
+                raise TypeError(f"{kind} has no part {part!r}")
     return kind
 
 

@@ -42,10 +42,10 @@ FAILURES = (
 def main() -> int:
     parser = argparse.ArgumentParser(prog="just demo", description=__doc__.split("\n")[0])
     parser.add_argument(
-        "protocols", nargs="*", metavar="PROTOCOL", help="by default every one that has a demonstration"
+        "protocols", nargs="*", metavar="PROTOCOL", help="default: every protocol that has a demonstration"
     )
-    parser.add_argument("--phase-seconds", type=float, help="run every load for this long")
-    parser.add_argument("--without-model", action="store_true", help="leave out the model checker")
+    parser.add_argument("--phase-seconds", type=float, help="length of every load")
+    parser.add_argument("--without-model", action="store_true", help="skip the model checker")
     arguments = parser.parse_args()
     screen, begun = Screen(), time.monotonic()
     command.need(command.NAMESPACES, "make network namespaces and load programs into the kernel")
@@ -71,7 +71,7 @@ def demonstrate(screen: Screen, protocol: str, arguments: argparse.Namespace) ->
     """Demonstrate one protocol, from its model on. Returns whether everything was as it should be."""
     phases = plugin.workload(protocol).demo.get("phases", [])
     if not phases:
-        raise LiveError(f"{protocol} has no demonstration: spec/{protocol}/workload.yaml has no phases under `demo`")
+        raise LiveError(f"{protocol} has no demonstration: add phases under `demo` to spec/{protocol}/workload.yaml")
     if arguments.phase_seconds:
         phases = [{**phase, "seconds": arguments.phase_seconds} for phase in phases]
     screen.title(f"{protocol}: from the model to live traffic")

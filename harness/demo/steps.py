@@ -63,7 +63,7 @@ def check_model(screen: Screen, protocol: str) -> None:
     )
     holding = [model for model in small if not model.must_fail]
     if not holding:
-        screen.say("model", f"spec/{protocol} has no small model that holds: nothing was checked")
+        screen.say("model", f"spec/{protocol} has no small model that must hold, so nothing was checked")
         return
     states, seconds = 0, 0.0
     for model in holding:

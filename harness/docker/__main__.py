@@ -35,16 +35,20 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = made.add_subparsers(dest="command", required=True)
     checking = commands.add_parser("all", help="build the images and run the checks in them")
-    checking.add_argument("--smoke", action="store_true", help="a little of each check, for where time is short")
+    checking.add_argument("--smoke", action="store_true", help="run a little of each check, to save time")
     checking.add_argument(
-        "--results", type=Path, default=WORK / "results", metavar="DIR", help="where findings go (build/docker/results)"
+        "--results",
+        type=Path,
+        default=WORK / "results",
+        metavar="DIR",
+        help="folder for the findings (build/docker/results)",
     )
     commands.add_parser("build", help="build the images")
     making = commands.add_parser("base", help="make the base image with debootstrap and import it")
-    making.add_argument("--mirror", metavar="URL", help="of Debian; by default the one that apt on this host asks")
-    commands.add_parser("compose", help="three servers and a client that asks each of them")
+    making.add_argument("--mirror", metavar="URL", help="mirror of Debian; default: the one that apt on this host uses")
+    commands.add_parser("compose", help="run three servers, and a client that asks each of them")
     cleaning = commands.add_parser("clean", help="remove the images and build/docker")
-    cleaning.add_argument("--base", action="store_true", help="the base image as well")
+    cleaning.add_argument("--base", action="store_true", help="also remove the base image")
     return made
 
 
@@ -92,8 +96,8 @@ def clean(using: Engine, with_base: bool) -> None:
         removed.append(images.base_image())
     shutil.rmtree(WORK, ignore_errors=True)
     print(
-        f"removed {', '.join(removed) or 'no image'}; what BuildKit caches stays: `docker builder prune` removes that, "
-        "of all projects"
+        f"removed {', '.join(removed) or 'no image'}; BuildKit's cache stays: `docker builder prune` removes it, "
+        "for all projects"
     )
 
 

@@ -38,7 +38,7 @@ def make(engine: Engine, work: Path, mirror: str | None) -> str:
     if os.geteuid() != 0:
         raise EngineError("debootstrap makes a root file system: run it as root")
     if not shutil.which("debootstrap"):
-        raise EngineError("there is no debootstrap: on Debian, `apt-get install debootstrap`")
+        raise EngineError("debootstrap is not installed: on Debian, run `apt-get install debootstrap`")
     work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=work) as scratch:
         root = Path(scratch) / "root"
@@ -49,10 +49,10 @@ def make(engine: Engine, work: Path, mirror: str | None) -> str:
         version = (root / "etc/debian_version").read_text(encoding="ascii").strip()
         load(engine, root)
     wanted = base_image().partition(":")[2].partition("-")[0]
-    note = "" if version == wanted else f"; the Dockerfile's name for it says {wanted}, the mirror has {version}"
+    note = "" if version == wanted else f"; the Dockerfile names {wanted}, but the mirror has {version}"
     size_bytes = engine.image_bytes(base_image())
     if size_bytes is None:
-        raise EngineError(f"importing the base image: the engine took it, and has no {base_image()} now; try again")
+        raise EngineError(f"importing the base image: the engine accepted it, but has no {base_image()}; try again")
     return f"{base_image()} is Debian {version}, {size_bytes / 1e6:.0f} MB{note}"
 
 
@@ -62,7 +62,7 @@ def mirror_of_host() -> str:
         if (release, component) == (RELEASE, "main"):
             return site
     raise EngineError(
-        f"apt on this host asks nobody for Debian's {RELEASE}: name a mirror with --mirror URL (or run `apt-get "
+        f"apt on this host has no mirror for Debian's {RELEASE}: name one with --mirror URL (or run `apt-get "
         "update` once)"
     )
 

@@ -40,10 +40,10 @@ def ask(protocol: str, name: str, seconds: float) -> dict[str, float]:
     try:
         address = str(socket.getaddrinfo(name, None, socket.AF_INET)[0][4][0])
     except OSError as error:
-        raise LiveError(f"nobody knows the address of {name}: {error.strerror}") from error
+        raise LiveError(f"cannot look up the address of {name}: {error.strerror}") from error
     phases = plugin.workload(protocol).demo.get("phases", [])
     if not phases:
-        raise LiveError(f"{protocol} has no load: spec/{protocol}/workload.yaml has no phases under `demo`")
+        raise LiveError(f"{protocol} has no load: add phases under `demo` to spec/{protocol}/workload.yaml")
     arguments = ["--server", address, "--seconds", str(seconds), *plugin.load_arguments(phases[0])]
     done = subprocess.run([load_of(protocol), *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -54,8 +54,10 @@ def ask(protocol: str, name: str, seconds: float) -> dict[str, float]:
 
 def main(values: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m harness.docker.client", description=__doc__.split("\n")[0])
-    parser.add_argument("targets", nargs="+", type=target, metavar="PROTOCOL=NAME", help="a protocol and who serves it")
-    parser.add_argument("--seconds", type=float, default=1.0, help="for each (1)")
+    parser.add_argument(
+        "targets", nargs="+", type=target, metavar="PROTOCOL=NAME", help="a protocol, and its server's name"
+    )
+    parser.add_argument("--seconds", type=float, default=1.0, help="length of each load (1)")
     arguments = parser.parse_args(values)
     silent = []
     try:

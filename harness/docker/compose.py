@@ -19,7 +19,7 @@ def find(using: Engine) -> list[str]:
     if found := shutil.which("docker-compose"):
         return [found]
     raise EngineError(
-        "there is neither `docker compose` nor `docker-compose`: on Debian, `apt-get install docker-compose`"
+        "there is neither `docker compose` nor `docker-compose`: on Debian, run `apt-get install docker-compose`"
     )
 
 

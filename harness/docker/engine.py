@@ -92,7 +92,7 @@ class Engine:
 def last_words(text: str) -> str:
     """Return the last line that is neither empty nor a hint at --help."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and "--help" not in line]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed nothing"
 
 
 def find() -> Engine:

@@ -33,7 +33,7 @@ def require_base(engine: Engine) -> None:
     print(f"pulling {name}", flush=True)
     done = subprocess.run(engine.argv("pull", "--quiet", name), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise EngineError(f"{name} is not there and cannot be pulled: `just docker base` makes it")
+        raise EngineError(f"{name} does not exist and cannot be pulled: `just docker base` makes it")
 
 
 def build(engine: Engine, stage: str, logs: Path) -> None:

@@ -25,13 +25,16 @@ from harness.rig.bpf import BpfError
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="just fill", description=__doc__)
     parser.add_argument("protocol")
-    parser.add_argument("--keys", type=int, help="how many; those that the protocol's fill.py says, by default")
+    parser.add_argument("--keys", type=int, help="number of keys; default: that of the protocol's fill.py")
     parser.add_argument(
-        "--override", type=Path, metavar="FILE", help="of the layout, on top of the sizes that go with the keys"
+        "--override",
+        type=Path,
+        metavar="FILE",
+        help="constants of the layout, besides the sizes that follow from the keys",
     )
     arguments = parser.parse_args()
     if arguments.keys is not None and arguments.keys < 1:
-        parser.error("there has to be a key")
+        parser.error("--keys must be at least 1")
     return arguments
 
 

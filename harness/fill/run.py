@@ -90,10 +90,7 @@ class Report:
             "times",
         ]
         if self.wrong:
-            lines.append(
-                "first keys that were not as they had to be: "
-                + ", ".join(f"{key:#x}" for key in self.wrong[:WRONG_SHOWN])
-            )
+            lines.append("first wrong keys: " + ", ".join(f"{key:#x}" for key in self.wrong[:WRONG_SHOWN]))
         return "\n".join([*lines, "held: nothing missing, nothing wrong, nothing refused" if self.holds else "FAILED"])
 
     def __str__(self) -> str:
@@ -204,10 +201,7 @@ def has_fill(protocol: str) -> bool:
 
 def plugin_of(protocol: str) -> ModuleType:
     if not has_fill(protocol):
-        raise LiveError(
-            f"{protocol} cannot be filled: spec/{protocol}/fill.py and fill.h would say with what"
-            " (docs/reference/live.md)"
-        )
+        raise LiveError(f"{protocol} cannot be filled: add spec/{protocol}/fill.py and fill.h (docs/reference/live.md)")
     return importlib.import_module(f"spec.{protocol}.fill")
 
 

@@ -66,37 +66,35 @@ def _fuzz(argv: list[str]) -> int:
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz",
-        description="Rounds in turn: random operations through lossy links against a plain reference, one at a time "
-        "(examples); "
-        "many at once, while the daemon is killed about every second, of which the history must be linearizable, or "
-        "strictly "
-        "serializable (kill); the whole server goes down, where a protocol drains (crash); made-up frames for the "
-        "packet programs, "
-        "natively (parsers).",
-        epilog="The same seed and commit play the same rounds in the same order; the time says how many. What fails is "
-        "saved in "
-        "tests/regressions, and `replay FILE...` plays it again. `kill PROTOCOL`, `crash PROTOCOL` and `parsers "
-        "[PROTOCOL ...]` "
-        "and `readers [TARGET ...]` do one thing, at length: see their --help.",
+        description="Plays rounds of each kind. Examples: random operations through lossy links, one at a time, "
+        "against a plain reference. Kill: many operations at once, while the daemon is killed about every second; "
+        "their history must be linearizable, or strictly serializable. Crash: the whole server goes down, if the "
+        "protocol has a drain. Parsers: made-up frames for the packet programs, run natively.",
+        epilog="The same seed and commit play the same rounds in the same order; the time limits their number. "
+        "Failures are saved in tests/regressions, and `replay FILE...` plays them again. `kill PROTOCOL`, "
+        "`crash PROTOCOL`, `parsers [PROTOCOL ...]` and `readers [TARGET ...]` play one kind for longer: see their "
+        "--help.",
     )
     parser.add_argument("protocol", nargs="?", default="all")
     parser.add_argument(
         "--minutes",
         type=_minutes,
-        help=f"after which no round begins ({MINUTES_A_PROTOCOL:g} for each protocol that is asked for)",
+        help=f"minutes after which no round starts ({MINUTES_A_PROTOCOL:g} for each protocol that is asked for)",
     )
-    parser.add_argument("--seed", type=_number, help="of the whole run; a random one is told")
-    parser.add_argument("--rounds", type=_number, help="so many of each kind on each protocol, instead of minutes")
+    parser.add_argument("--seed", type=_number, help="seed of the whole run; a random one is printed")
     parser.add_argument(
-        "--first", type=_number, default=0, metavar="N", help="begin with round N of each (%(default)s)"
+        "--rounds", type=_number, help="number of rounds of each kind on each protocol, instead of minutes"
     )
     parser.add_argument(
-        "--only", action="append", choices=list(KINDS), help="this kind alone; may be given several times"
+        "--first", type=_number, default=0, metavar="N", help="start with round N of each kind (%(default)s)"
+    )
+    parser.add_argument(
+        "--only", action="append", choices=list(KINDS), help="play only this kind; may be given several times"
     )
     _add_receive_buffer(parser)
     arguments = parser.parse_args(argv)
     if arguments.rounds is not None and arguments.minutes is not None:
-        parser.error("--minutes and --rounds both say how long: give one of them")
+        parser.error("--minutes and --rounds both limit the run: give only one of them")
     if arguments.rounds == 0:
         parser.error("0 rounds play nothing: give 1 or more")
     return arguments
@@ -121,12 +119,12 @@ def _number(text: str) -> int:
 def _replay(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz replay",
-        description="Plays again what was saved in tests/regressions: the moves of an example, the plan of a load, a "
+        description="Replays files of tests/regressions: the moves of an example, the plan of a load, a "
         "frame, or a history, "
         "which must be refused again.",
     )
     parser.add_argument("file", nargs="+", type=Path)
-    parser.add_argument("--quiet", action="store_true", help="without the moves of examples")
+    parser.add_argument("--quiet", action="store_true", help="do not print the moves of examples")
     arguments = parser.parse_args(argv)
     if any(path.suffix in (".json", ".yaml") for path in arguments.file):
         command.need(command.NAMESPACES, DOING)
@@ -148,20 +146,20 @@ def _add_receive_buffer(parser: argparse.ArgumentParser) -> None:
         "--receive-buffer",
         type=int,
         metavar="BYTES",
-        help="of the daemon's sockets: 1 is the least there is, and loses most of a burst",
+        help="size of the daemon's receive buffers: 1 gives the smallest, which loses most of a burst",
     )
 
 
 def _kill(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m harness.fuzz kill", description="The daemon is killed with SIGKILL again and again under load."
+        prog="python -m harness.fuzz kill", description="Kills the daemon with SIGKILL again and again under load."
     )
     parser.add_argument("protocol")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument(
-        "--period", type=float, default=1, help="seconds from kill to kill, more or less (%(default)s); 0: never"
+        "--period", type=float, default=1, help="mean number of seconds between kills (%(default)s); 0: never kill"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the load and of the kills (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the load and of the kills (%(default)s)")
     _add_receive_buffer(parser)
     arguments = parser.parse_args(argv)
     command.need(command.NAMESPACES, DOING)
@@ -183,13 +181,13 @@ def _kill(argv: list[str]) -> int:
 def _crash(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz crash",
-        description="The whole server goes down at random moments of a load, its memory with it: what was acknowledged "
+        description="Takes down the whole server, with its memory, at random moments of a load: records acknowledged "
         "as on the disk must be recovered.",
     )
     parser.add_argument("protocol")
-    parser.add_argument("--crashes", type=int, default=20, help="how often (%(default)s)")
+    parser.add_argument("--crashes", type=int, default=20, help="number of crashes (%(default)s)")
     parser.add_argument(
-        "--records", type=int, default=10_000_000, help="to be appended in all the loads together (%(default)s)"
+        "--records", type=int, default=10_000_000, help="records to append in all loads together (%(default)s)"
     )
     parser.add_argument("--seed", type=int, default=1, help="(%(default)s)")
     arguments = parser.parse_args(argv)

@@ -66,7 +66,7 @@ class Build:
         path = self.generated / f"{self.name}_codec.py"
         spec = importlib.util.spec_from_file_location(f"{self.name}_codec_of_{self.directory.name}", path)
         if spec is None or spec.loader is None:
-            raise LiveError(f"loading the codec {path}: Python takes it for no module")
+            raise LiveError(f"loading the codec {path}: Python cannot import it")
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
@@ -75,7 +75,7 @@ class Build:
     def load_program(self) -> Path:
         """Compile harness/load with the protocol's workload, and return the program's path."""
         if not (SPEC / self.name / "workload.h").exists():
-            raise LiveError(f"{self.name} has no load: spec/{self.name}/workload.h is not there")
+            raise LiveError(f"{self.name} has no load: spec/{self.name}/workload.h does not exist")
         program = self.directory / "load"
         used = [str(folder) for folder in used_folders(SPEC / self.name)]
         include = [

@@ -87,7 +87,7 @@ def stages_of(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
                 stages.append(Stage(protocol, name))
     if not stages:
         raise LiveError(
-            f"{', '.join(plan.protocols)} cannot be fuzzed: there is none of {', '.join(plan.kinds)}"
+            f"{', '.join(plan.protocols)} cannot be fuzzed: they have none of {', '.join(plan.kinds)}"
             " (docs/reference/live.md)"
         )
     return stages
@@ -127,7 +127,7 @@ def _until(plan: Plan) -> tuple[float | None, Iterable[int]]:
     if plan.rounds is not None:
         return None, range(plan.first, plan.first + plan.rounds)
     if plan.minutes is None:
-        raise LiveError("a plan says neither how many minutes it may take nor how many rounds it has; give one of them")
+        raise LiveError("the plan has neither minutes nor rounds; give one of them")
     return time.monotonic() + plan.minutes * 60, itertools.count(plan.first)
 
 
@@ -199,7 +199,7 @@ def told(plan: Plan, stages: list[Stage], seconds: float) -> Iterator[str]:
         if words:
             yield f"{protocol}: {', '.join(words)}"
     if missed := [f"{stage.protocol} {stage.kind}" for stage in stages if not stage.rounds and not stage.unplayed]:
-        yield f"the time was over before the first round of {', '.join(missed)}"
+        yield f"the time ended before the first round of {', '.join(missed)}"
     failed = [f"{stage.protocol} {stage.kind}" for stage in stages if stage.has_failed]
     unplayed = sum(stage.unplayed for stage in stages)
     if unplayed:

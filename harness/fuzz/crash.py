@@ -82,12 +82,12 @@ def crash_under_load(
     spec = plugin.workload(protocol).crash
     if not spec:
         raise LiveError(
-            f"{protocol} has no load for its server to go down under: spec/{protocol}/workload.yaml has no `crash`"
+            f"{protocol} has no load for a crash of its server: spec/{protocol}/workload.yaml has no `crash`"
         )
     built = build(protocol, spec.get("override"))
     drain, recovery = built.protocol.drain, plugin.recovery(protocol)
     if drain is None or recovery is None:
-        raise LiveError(f"{protocol} drains nothing to files, or has no recovery.py: nothing of it outlives its server")
+        raise LiveError(f"{protocol} has no `drain`, or no recovery.py, so nothing survives its server")
     with Rig("crash") as rig, Server(rig, built, seed=Seed.drawn(random.Random(f"tables of {seed}"))) as server:
         return _Crashes(server, drain, recovery, spec, seed, progress).run(crashes, records)
 
@@ -185,7 +185,7 @@ class _Crashes:
             rows = _by_key(server.rows(view))
             problems = found.complaints(rows.values(), crashed=True)
             if _by_key(server.rows(view)) != rows:
-                problems.append("recovered a second time, it is something else")
+                problems.append("a second recovery gives another result")
         self._report.counts.update(found.counts)
         self._report.problems += [f"load {number}: {problem}" for problem in problems]
         self._rows |= rows
@@ -197,7 +197,7 @@ class _Crashes:
         rows = _by_key(self._server.rows())
         wrong = [key for key in rows.keys() | self._rows.keys() if rows.get(key) != self._rows.get(key)]
         self._report.problems += [
-            f"key {key} was recovered as {self._rows.get(key)}, and in the end as {rows.get(key)}" for key in wrong[:5]
+            f"key {key} was recovered as {self._rows.get(key)}, but at the end as {rows.get(key)}" for key in wrong[:5]
         ]
 
 
@@ -236,7 +236,7 @@ def durable_bytes(protocol: ir.Protocol, path: Path, synced: list[int]) -> int:
     """
     drain = protocol.drain
     if drain is None:
-        raise LiveError(f"{protocol.name} drains nothing: it has no segments")
+        raise LiveError(f"{protocol.name} has no `drain`, so it has no segments")
     sizes = {name: wire_size(protocol.message.field(name)) for name in drain.entry}
     places, at = {}, 0
     for name, size in sizes.items():

@@ -56,7 +56,7 @@ class KillReport:
             f"requests sent again       {load['retries']}, given up {load['given_up']}",
             f"faults                    {load['faults']} packets lost, repeated or late; {load['unserved']} refused by "
             "the kernel",
-            f"clients                   {load['started']} got to work, {load['died']} of them died, "
+            f"clients                   {load['started']} started, {load['died']} of them died, "
             f"{load['timed_out']} gave up waiting",
             f"latency                   p50 {load['p50_ns'] / 1000:.0f} µs, p99 {load['p99_ns'] / 1000:.0f} µs",
             f"took the rare path        {100 * self.rare_share:.1f}% of packets, of these {100 * self.lost_share:.1f}% "
@@ -113,7 +113,7 @@ def kill_under_load(
     """
     spec = plugin.workload(protocol).kill
     if not spec:
-        raise LiveError(f"{protocol} has no load to kill its daemon under: spec/{protocol}/workload.yaml has no `kill`")
+        raise LiveError(f"{protocol} has no load for kills of its daemon: spec/{protocol}/workload.yaml has no `kill`")
     if receive_buffer is not None:
         spec = {**spec, **{part: spec.get(part, {}) | differs for part, differs in spec.get("starved", {}).items()}}
     built = build(protocol, spec.get("override"))
@@ -140,7 +140,7 @@ def kill_under_load(
     if period_seconds is not None and not server.kill_count:
         problems.append("the daemon was never killed")
     if problems:
-        problems += [f"when the last daemon had begun: {before}", f"in the end: {after}"]
+        problems += [f"when the last daemon had started: {before}", f"at the end: {after}"]
     shares = server.counts.rare_share(counters), server.counts.lost_share(counters)
     return KillReport(
         server.kill_count, server.away_seconds_max, summary, history, counters, *shares, verdict, problems, files
@@ -194,12 +194,12 @@ def _problems(load: dict[str, Any], counters: Counter[str], verdict: Judgement) 
         found.append(f"the history is not {verdict.promise}" if verdict.decided else "the history was not decided")
     never = {name: value for name, value in counters.items() if name.split(".")[-1] == "lost"}
     if never:
-        found.append(f"sections that cannot be contended were: {never}")
+        found.append(f"sections that cannot be contended were contended: {never}")
     if not load["operations"]:
-        found.append("there was no load")
+        found.append("no load ran")
     if load["read_back"] < load["read_back_due"]:
         found.append(
-            f"in the end {load['read_back_due'] - load['read_back']} of {load['read_back_due']} could not be read"
+            f"at the end, {load['read_back_due'] - load['read_back']} of {load['read_back_due']} could not be read"
         )
     return found
 

@@ -71,7 +71,7 @@ class Kind:
 
 def _without_reference(protocol: str) -> str | None:
     if not plugin.has_reference(protocol):
-        return f"there is nothing to compare it with: spec/{protocol}/reference.py is not there"
+        return f"it has no reference to compare with: spec/{protocol}/reference.py does not exist"
     return None if plugin.workload(protocol).fuzz else f"spec/{protocol}/workload.yaml has no `fuzz`"
 
 

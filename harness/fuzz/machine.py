@@ -263,7 +263,7 @@ class Machine(RuleBasedStateMachine):
     @move
     def kill(self, down_rules: int) -> None:
         """The daemon is killed while no request is under way."""
-        self._kill(down_rules, "nothing was under way")
+        self._kill(down_rules, "no request was under way")
 
     @rule(
         actor=st.integers(0, 15), choice=st.integers(0, 999), delay_us=st.integers(0, 300), down_rules=st.integers(0, 4)
@@ -298,7 +298,7 @@ class Machine(RuleBasedStateMachine):
             return
         waiting: list[Packet] = []
         with self.server.standing_still():
-            self.tell("the daemon stands still")
+            self.tell("the daemon is paused")
             for actor, choice in moves:
                 if len(waiting) < 2 and not any(packet.actor == actor % len(self.actors) for packet in waiting):
                     waiting += self._serve_without(self._act(actor, choice))
@@ -463,7 +463,7 @@ class Machine(RuleBasedStateMachine):
         counted = self.server.counters() - before
         seen, completed = xdp_only(counted), tc_only(counted)
         assert seen.total() == 1 and completed.total() <= counts.ended(seen, "Forward"), (
-            f"one packet counted as {dict(counted)}"
+            f"one packet was counted as {dict(counted)}"
         )
         answered = counts.ended(seen + completed, "Reply")
         return self._receive_if(bool(answered), packet, counted)

@@ -40,7 +40,7 @@ def replay(path: Path, tell: Callable[[str], None] = lambda _: None) -> Replayed
     """
     known = {".json": _replay_example, ".txt": _replay_history, ".yaml": _replay_load, ".frame": _replay_frame}
     if not path.is_file() or path.suffix not in known:
-        what = "is none of them" if path.is_file() else "is not there"
+        what = "has none of these names" if path.is_file() else "does not exist"
         kept = "tests/regressions has examples (.json), histories (.txt), loads (.yaml) and frames (.frame)"
         raise LiveError(f"replaying {path}: it {what}; {kept}")
     return known[path.suffix](path, tell)
@@ -53,7 +53,7 @@ def _replay_example(path: Path, tell: Callable[[str], None]) -> Replayed:
         play(example, tell)
     except AssertionError as error:
         return Replayed(False, str(error))
-    return Replayed(True, f"{counted(len(example.moves), 'move')}, all as the reference says")
+    return Replayed(True, f"{counted(len(example.moves), 'move')}, all as in the reference")
 
 
 def play(example: Example, tell: Callable[[str], None] = lambda _: None) -> None:
@@ -72,7 +72,7 @@ def _play_on(stage: Stage, moves: list[Move], tell: Callable[[str], None]) -> No
     try:
         for name, arguments in moves:
             if name not in MOVES:
-                raise LiveError(f"replaying an example: {name!r} is no move of one")
+                raise LiveError(f"replaying an example: {name!r} is not a move of an example")
             tell(f"{name} {arguments}")
             getattr(machine, name)(**arguments)
             machine.everything_agrees()

@@ -70,7 +70,7 @@ def play_round(
             for failure in stage.failures[-1:]:
                 moves = failure.moves
                 if isinstance(caught, Flaky):
-                    caught.add_note(f"failed once, and not again when it was replayed: {failure.error}")
+                    caught.add_note(f"failed once, but not when it was replayed: {failure.error}")
         finally:
             stage.close()
         stage.packet_count["kills"] += server.kill_count

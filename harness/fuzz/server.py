@@ -146,7 +146,7 @@ class Server:
     def _started(self) -> subprocess.Popen[str]:
         """The last daemon, even if it has stopped. Raises LiveError if none was started."""
         if self._daemon is None:
-            raise LiveError(f"no daemon of {self.build.name} was started yet")
+            raise LiveError(f"no daemon of {self.build.name} has been started")
         return self._daemon
 
     @property
@@ -168,7 +168,9 @@ class Server:
         if not line.startswith("READY"):
             daemon.kill()
             error = errors.read().strip()
-            raise LiveError(f"the daemon of {self.build.name} did not get ready: {error or line or 'no word from it'}")
+            raise LiveError(
+                f"the daemon of {self.build.name} did not get ready: {error or line or 'it printed nothing'}"
+            )
         if self.kill_count:
             self.away_seconds_max = max(self.away_seconds_max, time.monotonic() - self._killed_at)
 
@@ -292,7 +294,9 @@ class Server:
         information = Path(f"/proc/self/fdinfo/{self._map(f'state/tables/{table}').fd}").read_text(encoding="ascii")
         found = re.search(r"^memlock:\s*(\d+)", information, re.MULTILINE)
         if found is None:
-            raise LiveError(f"asking how much memory the table {table} takes: the kernel does not say (no memlock)")
+            raise LiveError(
+                f"asking how much memory the table {table} takes: the kernel does not report it (no memlock)"
+            )
         return int(found[1])
 
     def write(self, table: str, index: int, cell: dict[str, Any]) -> None:

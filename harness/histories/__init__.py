@@ -81,7 +81,9 @@ def build(protocol: str, build_dir: Path | None = None) -> Path:
     """Build the checker of a protocol and return its path."""
     model = SPEC / protocol / "history.go"
     if not model.exists():
-        raise HistoriesError(f"{protocol} has no model of its histories: {model.relative_to(REPOSITORY)} is not there")
+        raise HistoriesError(
+            f"{protocol} has no model of its histories: {model.relative_to(REPOSITORY)} does not exist"
+        )
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin:/usr/lib/go/bin")
     if go is None:
         raise HistoriesError("building the checker of histories needs Go: run ./bootstrap")

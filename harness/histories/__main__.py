@@ -14,8 +14,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m harness.histories", description=__doc__)
     parser.add_argument("protocol")
     parser.add_argument("histories", nargs="+", type=Path, metavar="HISTORY")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds for each file")
-    parser.add_argument("--drawing", type=Path, help="HTML file to draw a refused history into")
+    parser.add_argument("--timeout", type=float, default=60, help="time limit for each file, in seconds")
+    parser.add_argument("--drawing", type=Path, help="HTML file for a drawing of a refused history")
     arguments = parser.parse_args()
     try:
         verdict = check(arguments.protocol, arguments.histories, arguments.timeout, arguments.drawing)

@@ -40,14 +40,16 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="just kernels", description="Load every program on several kernels; run conformance there."
     )
-    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="folders of spec/; all of them by default")
+    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="folders of spec/; default: all")
     parser.add_argument(
-        "--kernel", action="append", default=[], metavar="NAME", help="of kernels.yaml; all of them by default"
+        "--kernel", action="append", default=[], metavar="NAME", help="a kernel of kernels.yaml; default: all"
     )
-    parser.add_argument("--smoke", action="store_true", help=f"conformance of {SMOKE} only, on {SMOKE_INPUTS} inputs")
-    parser.add_argument("--no-conform", action="store_true", help="only load the programs")
     parser.add_argument(
-        "--update-baseline", action="store_true", help="what is found becomes harness/kernels/baseline.json"
+        "--smoke", action="store_true", help=f"run conformance only for {SMOKE} only, on {SMOKE_INPUTS} inputs"
+    )
+    parser.add_argument("--no-conform", action="store_true", help="load the programs, but skip conformance")
+    parser.add_argument(
+        "--update-baseline", action="store_true", help="write the figures of this run to harness/kernels/baseline.json"
     )
     return parser.parse_args()
 
@@ -101,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"kernels: {fault}", file=sys.stderr)
     for kernel, each in zip(kernels, found):
         if each.boot_seconds is not None and each.boot_seconds > BOOT_SECONDS_MAX:
-            slow = f"{kernel.name} took {each.boot_seconds:.1f} s to boot, {BOOT_SECONDS_MAX} are aimed at"
+            slow = f"{kernel.name} took {each.boot_seconds:.1f} s to boot, {BOOT_SECONDS_MAX} is the target"
             print(f"kernels: note: {slow}", file=sys.stderr)
     if options.update_baseline:
         new: Any = before

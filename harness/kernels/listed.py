@@ -33,5 +33,5 @@ def chosen(names: list[str]) -> list[Listed]:
     known = {each.name: each for each in listed()}
     for name in names:
         if name not in known:
-            raise UnknownKernel(f"there is no kernel {name!r} in {LIST.name}; there are: {', '.join(known)}")
+            raise UnknownKernel(f"there is no kernel {name!r} in {LIST.name}; choose from: {', '.join(known)}")
     return [known[name] for name in names or known]

@@ -242,5 +242,5 @@ class Reader:
             each["program"] == found["program"] and each["verdict"] != "success" for each in self.found.programs
         )
         line = found["last"] if refused and found["last"] else found["costliest"]
-        what = "it is refused at" if refused else "the most of one line is of"
+        what = "the program is refused at" if refused else "the line with the most instructions is"
         self.found.origins[found["program"]] = {"line": line, "what": what, "log": documents.name_of(path)}

@@ -431,8 +431,8 @@ static void set_option(const char *text)
 		if (end != equals + 1 && *end == '\0')
 			return;
 	}
-	fprintf(stderr, "load: '%s' is no option of this workload, or its value is no number\n",
-		text);
+	fprintf(stderr,
+		"load: unknown option '%s' of this workload, or its value is not a number\n", text);
 	usage(stderr);
 	exit(2);
 }
@@ -450,7 +450,7 @@ static void set_tables_seed(const char *text)
 		return;
 #endif
 	fprintf(stderr,
-		"load: --tables-seed '%s': 48 hexadecimal digits are wanted, of a protocol that hashes a field\n",
+		"load: --tables-seed '%s': give 48 hexadecimal digits, and only for a protocol that hashes a field\n",
 		text);
 	exit(2);
 }
@@ -539,7 +539,7 @@ static struct addrinfo *resolve(const char *server)
 	snprintf(port, sizeof(port), "%u", (unsigned int)WORKLOAD_PORT);
 	error = getaddrinfo(server, port, &hints, &found);
 	if (error) {
-		fprintf(stderr, "load: '%s' is no IPv4 or IPv6 address: %s\n", server,
+		fprintf(stderr, "load: '%s' is not an IPv4 or IPv6 address: %s\n", server,
 			gai_strerror(error));
 		exit(2);
 	}

@@ -68,7 +68,7 @@ def show(verdict: Verdict, without_faults: bool) -> None:
 def sampled(mutants: list[Mutant], count: int) -> list[Mutant]:
     """Choose `count` of the mutants, in their order. Each commit chooses others."""
     if count < 1:
-        raise CatalogueError(f"a sample of {count} mutants says nothing: take 1 at least")
+        raise CatalogueError(f"a sample needs at least 1 mutant, not {count}")
     choose = random.Random(commit())
     chosen_ones = set(choose.sample(range(len(mutants)), min(count, len(mutants))))
     return [mutant for at, mutant in enumerate(mutants) if at in chosen_ones]
@@ -80,19 +80,21 @@ def announce(names: list[str]) -> None:
     print(f"the machinery's mutants, run with {witness()}" + (f", and those of {', '.join(own)}" if own else ""))
     for name in names:
         if name not in own:
-            print(f"{name} has none of its own: spec/{name}/mutants.yaml is not there")
+            print(f"{name} has no mutants of its own: spec/{name}/mutants.yaml does not exist")
 
 
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m harness.mutants", description=__doc__)
-    parser.add_argument("protocol", nargs="*", help="folders of spec/; all of them by default")
-    parser.add_argument("--only", default="", metavar="TEXT", help="mutants with this text in their name or file")
+    parser.add_argument("protocol", nargs="*", help="folders of spec/; default: all")
     parser.add_argument(
-        "--sample", type=int, metavar="N", help="N of them, which the commit chooses: others for another commit"
+        "--only", default="", metavar="TEXT", help="run only mutants with this text in their name or file"
     )
     parser.add_argument(
-        "--without-faults", action="store_true", help="show instead that the checks pass without the faults"
+        "--sample", type=int, metavar="N", help="run N of them; the commit chooses them, so another commit runs others"
+    )
+    parser.add_argument(
+        "--without-faults", action="store_true", help="instead, show that the checks pass without the faults"
     )
     options = parser.parse_args()
     run = begin()

@@ -170,9 +170,7 @@ def witness() -> str:
         except DomainError as error:
             raise CatalogueError(str(error)) from None
     if not seen:
-        raise CatalogueError(
-            "no protocol has a conform.yaml: there is none on which the machinery's mutants could be seen"
-        )
+        raise CatalogueError("no protocol has a conform.yaml, so no run could catch the machinery's mutants")
     return max(seen, key=lambda protocol: seen[protocol])
 
 

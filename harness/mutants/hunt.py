@@ -38,7 +38,7 @@ def hunt(mutant: Mutant, scratch: Scratch, warm: Warm | None = None) -> Verdict:
     except NoLongerApplies as error:
         caught, how = False, f"no longer applies: {error}"
     except subprocess.TimeoutExpired as error:
-        caught, how = False, f"SURVIVES: its check was not done after {error.timeout:.0f} s"
+        caught, how = False, f"SURVIVES: its check did not finish within {error.timeout:.0f} s"
     return Verdict(mutant, caught, how, time.monotonic() - started)
 
 

@@ -39,25 +39,28 @@ def main(argv: list[str]) -> int:
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz parsers",
-        description="Frames that libFuzzer makes up are given to the packet programs, compiled natively with ASan and "
-        "UBSan, "
-        "and what comes of each is held against a plain reader of the RFCs.",
+        description="libFuzzer makes up frames for the packet programs, which are compiled natively with ASan and "
+        "UBSan. Each result is compared with that of a plain reader of the RFCs.",
         epilog="A frame with which a fault was found is saved in tests/regressions/parsers/PROTOCOL, where a test "
         "replays it.",
     )
-    parser.add_argument("protocol", nargs="*", metavar="PROTOCOL", help="all, where none is named")
+    parser.add_argument("protocol", nargs="*", metavar="PROTOCOL", help="default: all")
     parser.add_argument(
-        "--inputs", type=inputs_of, default=10_000_000, metavar="N", help="for all protocols together (10 million)"
+        "--inputs",
+        type=inputs_of,
+        default=10_000_000,
+        metavar="N",
+        help="number of inputs for all protocols together (10 million)",
     )
     parser.add_argument(
-        "--seed", type=seed_of, metavar="S", help="the same seed and commit make the same run; a random one is told"
+        "--seed", type=seed_of, metavar="S", help="the same seed and commit make the same run; a random seed is printed"
     )
     parser.add_argument(
         "--keep",
         action="store_true",
         help="keep what reaches more in tests/regressions/parsers/PROTOCOL, as few inputs as do",
     )
-    parser.add_argument("--replay", type=Path, nargs="+", metavar="FRAME", help="only these files, each once")
+    parser.add_argument("--replay", type=Path, nargs="+", metavar="FRAME", help="replay only these files, each once")
     return parser.parse_args(argv)
 
 
@@ -110,7 +113,7 @@ def _replay(names: list[str], frames: list[Path]) -> int:
     for path in frames:
         if not path.is_file():
             raise ParsersError(
-                f"replaying {path}: there is no such file; kept ones are in tests/regressions/parsers/{names[0]}"
+                f"replaying {path}: there is no such file; kept files are in tests/regressions/parsers/{names[0]}"
             )
     said = replay(build(sources(names[0]), folder(names[0])), frames)
     if said:

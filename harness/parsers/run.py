@@ -127,7 +127,7 @@ def _found(lines: list[str], seconds: float, corpus: Path, crashes: Path, save_i
     artifacts = sorted(crashes.iterdir())
     if not artifacts:
         if not re.search(r"^Done \d+ runs", text, re.MULTILINE):
-            raise ParsersError(f"the target ended before its inputs did, and said\n{text[-WORDS_MAX:]}")
+            raise ParsersError(f"the target ended before its last input, and printed\n{text[-WORDS_MAX:]}")
         return Found(*numbers, sum(1 for _ in corpus.iterdir()))
     save_in.mkdir(parents=True, exist_ok=True)
     saved = save_in / f"{artifacts[0].name}{suffix}"
@@ -138,7 +138,7 @@ def _found(lines: list[str], seconds: float, corpus: Path, crashes: Path, save_i
 def fault_in(text: str) -> str:
     """Returns the line of a target's output that says what is wrong."""
     said = FAULT.search(text)
-    return said[0].strip() if said else "the target ended without a word"
+    return said[0].strip() if said else "the target ended without output"
 
 
 def replay(target: Path, frames: list[Path]) -> str | None:
@@ -152,7 +152,7 @@ def replay(target: Path, frames: list[Path]) -> str | None:
     if code:
         return said
     if said.count("Executed ") != len(frames):
-        raise ParsersError(f"{doing}: the target has run {said.count('Executed ')}, and said\n{said[-WORDS_MAX:]}")
+        raise ParsersError(f"{doing}: the target has run {said.count('Executed ')}, and printed\n{said[-WORDS_MAX:]}")
     return None
 
 
@@ -170,7 +170,7 @@ def _end(target: Path, arguments: list[str], doing: str) -> tuple[int, str]:
             timeout=SHORT_SECONDS_MAX,
         )
     except subprocess.TimeoutExpired:
-        raise ParsersError(f"{doing}: that has not ended after {SHORT_SECONDS_MAX} s") from None
+        raise ParsersError(f"{doing}: it did not end within {SHORT_SECONDS_MAX} s") from None
     return done.returncode, done.stderr
 
 

@@ -77,4 +77,4 @@ def _tailed(codec: ModuleType, size: int) -> bytes:
             return encoded
         except (ValueError, TypeError, AttributeError):
             continue
-    raise ValueError(f"no field of {codec.__name__}.Message tells of a tail of {size} bytes")
+    raise ValueError(f"no field of {codec.__name__}.Message holds the length of a tail of {size} bytes")

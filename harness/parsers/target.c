@@ -82,7 +82,7 @@ static void turn_round(unsigned char *frame, const struct datagram *datagram)
 static void check_untouched(const struct input *input, const unsigned char *packet)
 {
 	check(!input->size || !memcmp(packet, input->frame, input->size),
-	      "what is not ours, or not answered, is left as it came");
+	      "a packet that is foreign, or not answered, stays unchanged");
 }
 
 /* Checks a packet with a new message in it. `turned`: sender and receiver change places.
@@ -101,18 +101,18 @@ static void check_rewritten(const struct input *input, const unsigned char *pack
 	if (turned)
 		turn_round(headers, datagram);
 	check(!memcmp(packet, headers, checksum_at),
-	      "headers are those that came, turned round where it is answered");
+	      "headers stay, and are turned round in an answer");
 	check(!memcmp(packet + behind, input->frame + behind, input->size - behind),
-	      "what is behind the message is left as it came");
+	      "the bytes behind the message stay unchanged");
 	if (!datagram->checksum)
-		check(!checksum, "no checksum stays none");
+		check(!checksum, "a message without a checksum stays without one");
 	else if (is_checksum_right(input))
 		check(checksum && datagram_sum(packet, datagram) == 0xffff,
-		      "a checksum that was right is right for what was written");
+		      "a right checksum is right again after the change");
 	if (answered)
 		check(is_zero(packet + payload_at + program_fields_size,
 			      program_wire_size - program_fields_size),
-		      "what hooks hand over is kept from a client");
+		      "a client does not receive handover fields");
 }
 
 /* Makes the message that a program must write: noise, all ones or zeros, or the message that came
@@ -144,13 +144,13 @@ static void check_codec(const struct input *input)
 	memcpy(payload, payload_of(input), program_wire_size);
 	if (program_copy_request(payload, copy)) {
 		check(!memcmp(copy, payload, program_fields_size),
-		      "a message that is decoded and encoded is the same again");
+		      "decoding and encoding a message gives the same message");
 		check(is_zero(copy + program_fields_size, program_wire_size - program_fields_size),
-		      "what a client hands over is not looked at");
+		      "handover fields of a client are not read");
 	}
 	if (program_copy_handed_over(payload, copy))
 		check(!memcmp(copy, payload, program_wire_size),
-		      "what is handed over is the same again, decoded and encoded");
+		      "decoding and encoding handover fields gives the same fields");
 	check(!memcmp(payload, payload_of(input), program_wire_size), "decoding changes nothing");
 	free(copy);
 	free(payload);
@@ -191,7 +191,7 @@ static void check_parsed(struct input *input, enum program_arrival expected)
 	__u32 udp_offset = 0;
 
 	check(program_parse_received(&context, &udp_offset, &payload) == expected,
-	      "whose a packet is that comes by is what the plain reader of RFC 768, 791 and 8200 says");
+	      "the program and the plain reader of RFC 768, 791 and 8200 agree on whose packet it is");
 	if (expected == PROGRAM_OURS)
 		check(udp_offset == input->datagram.udp_at &&
 			      payload == packet + udp_offset + DATAGRAM_UDP_SIZE,
@@ -207,7 +207,7 @@ static void check_dropped(const struct input *input, const unsigned char *packet
 	const unsigned char *sample = program_ring_frame(&sample_size);
 
 	check(!memcmp(packet, input->frame, input->datagram.udp_at),
-	      "what is dropped is not turned round");
+	      "a dropped packet is not turned round");
 	if (!sample)
 		return;
 	check_rewritten(input, packet, false, false);
@@ -221,9 +221,9 @@ static void check_refused(const struct input *input, const unsigned char *packet
 {
 	check_rewritten(input, packet, false, false);
 	check(is_zero(packet + input->datagram.udp_at + DATAGRAM_UDP_SIZE, program_wire_size),
-	      "what nobody serves is blank");
+	      "a packet that nothing serves has a blank message");
 	check(message_size(input) == DATAGRAM_UDP_SIZE + program_wire_size,
-	      "what nobody serves has no tail");
+	      "a packet that nothing serves has no tail");
 }
 
 /* Checks a packet that was put off: the second program sees it as the first one left it. */
@@ -280,7 +280,7 @@ static void check_xdp(struct input *input, enum program_arrival expected)
 	} else {
 		check(verdict == (expected == PROGRAM_FOREIGN ? XDP_PASS : XDP_DROP),
 		      "foreign packets are passed on, malformed ones dropped");
-		check(is_unread(input), "no cell is read for what is not ours");
+		check(is_unread(input), "no cell is read for a foreign packet");
 		check_untouched(input, packet);
 	}
 	kernel_packet_free(packet);
@@ -309,7 +309,7 @@ static void check_answers(struct input *input)
 		else
 			check_rewritten(input, packet, false, false);
 		check(verdict == XDP_PASS || verdict == XDP_DROP || verdict == XDP_REDIRECT,
-		      "what is forwarded goes to the daemon or is refused");
+		      "a forwarded packet goes to the daemon or is refused");
 		kernel_packet_free(packet);
 	}
 	free(fields);
@@ -336,7 +336,7 @@ static void check_sent_parsed(const struct input *input, enum program_arrival ex
 
 	kernel_skb_begin(&skb, input->frame, input->size, input->size);
 	check(program_parse_sent(&skb, &udp_offset, &payload) == expected,
-	      "whose a packet is that this host sends is what the plain reader says");
+	      "the program and the plain reader agree on whose packet this host sends");
 	if (expected == PROGRAM_OURS)
 		check(udp_offset == input->datagram.udp_at &&
 			      payload == (const unsigned char *)skb.data + udp_offset +
@@ -372,13 +372,13 @@ static void check_tc(struct input *input, enum program_arrival expected)
 	packet = sent(input, &skb);
 	if (skb.has_no_memory && !skb.ingress_ifindex && verdict == TC_ACT_SHOT) {
 		check(is_unread(input) || expected == PROGRAM_OURS,
-		      "no cell is read for what cannot be read");
+		      "no cell is read for an unreadable packet");
 	} else if (expected == PROGRAM_OURS && !is_daemons) {
 		check(verdict == TC_ACT_SHOT, "an answer that is not the daemon's is dropped");
 		check(is_unread(input), "no cell is read for an answer that is not the daemon's");
 	} else if (expected == PROGRAM_FOREIGN && is_from_port && !skb.ingress_ifindex) {
 		check(verdict == TC_ACT_SHOT,
-		      "what leaves by the service's port, however it looks, is dropped");
+		      "a packet that leaves by the service's port is dropped, however it looks");
 	} else if (expected == PROGRAM_OURS) {
 		check(verdict == TC_ACT_OK || verdict == TC_ACT_SHOT,
 		      "an answer of this host's is completed or dropped");
@@ -386,8 +386,9 @@ static void check_tc(struct input *input, enum program_arrival expected)
 			check_rewritten(input, packet, false, true);
 	} else {
 		check(verdict == (expected == PROGRAM_FOREIGN ? TC_ACT_UNSPEC : TC_ACT_SHOT),
-		      "what is not from our port is left to others, and a malformed answer dropped");
-		check(is_unread(input), "no cell is read for what is no answer of this host's");
+		      "packets of other ports pass, and malformed answers are dropped");
+		check(is_unread(input),
+		      "no cell is read for a packet that is not an answer of this host");
 	}
 	if (verdict != TC_ACT_OK)
 		check_untouched(input, packet);

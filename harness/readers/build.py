@@ -63,7 +63,7 @@ TARGETS = {
 def target_of(name: str) -> Target:
     """Returns the target of a name. Raises ParsersError."""
     if name not in TARGETS:
-        raise ParsersError(f"there is no reader {name!r}; there are {' and '.join(TARGETS)}")
+        raise ParsersError(f"there is no reader {name!r}; choose from {' and '.join(TARGETS)}")
     return TARGETS[name]
 
 

@@ -32,25 +32,28 @@ def main(argv: list[str]) -> int:
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz readers",
-        description="What libFuzzer makes up is given to what the daemon reads files with, compiled with ASan and "
-        "UBSan, and what comes of "
-        "each is held against a plain reader, or against what is written of it.",
+        description="libFuzzer makes up files for the code that the daemon reads them with, which is compiled with "
+        "ASan and UBSan. Each result is compared with a plain reader's, or with the stated properties.",
         epilog="An input with which a fault was found is saved in tests/regressions/readers/TARGET, where a test "
         "replays it.",
     )
-    parser.add_argument("target", nargs="*", metavar="TARGET", help=f"{' or '.join(TARGETS)}; all, where none is named")
+    parser.add_argument("target", nargs="*", metavar="TARGET", help=f"{' or '.join(TARGETS)}; default: all")
     parser.add_argument(
-        "--inputs", type=inputs_of, default=10_000_000, metavar="N", help="for each target (10 million)"
+        "--inputs",
+        type=inputs_of,
+        default=10_000_000,
+        metavar="N",
+        help="number of inputs for each target (10 million)",
     )
     parser.add_argument(
-        "--seed", type=seed_of, metavar="S", help="the same seed and commit make the same run; a random one is told"
+        "--seed", type=seed_of, metavar="S", help="the same seed and commit make the same run; a random seed is printed"
     )
     parser.add_argument(
         "--keep",
         action="store_true",
         help="keep what reaches more in tests/regressions/readers/TARGET, as few inputs as do",
     )
-    parser.add_argument("--replay", type=Path, nargs="+", metavar="INPUT", help="only these files, each once")
+    parser.add_argument("--replay", type=Path, nargs="+", metavar="INPUT", help="replay only these files, each once")
     return parser.parse_args(argv)
 
 
@@ -94,7 +97,7 @@ def _replay(targets: list[Target], inputs: list[Path]) -> int:
     for path in inputs:
         if not path.is_file():
             raise ParsersError(
-                f"replaying {path}: there is no such file; kept ones are in tests/regressions/readers/{targets[0].name}"
+                f"replaying {path}: it does not exist; kept files are in tests/regressions/readers/{targets[0].name}"
             )
     said = replay(build(targets[0], folder(targets[0])), inputs)
     if said:

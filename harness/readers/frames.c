@@ -164,7 +164,7 @@ static void deliver(const uint8_t *frame, size_t size)
 
 	check(end - next && end - next <= entry_count,
 	      "some chunks are with the kernel, and none twice");
-	check(chunk % area.chunk_size == 0 && chunk < area.len, "what is vacant is a chunk");
+	check(chunk % area.chunk_size == 0 && chunk < area.len, "a vacant address is a chunk");
 	*index_of(vacant, CONSUMER_AT) = next + 1;
 	/* The kernel reserves some bytes before a frame. */
 	memcpy((unsigned char *)(unsigned long)area.addr + chunk + 256, frame, size);
@@ -218,7 +218,8 @@ static void check_answer(const struct asked *asked, const unsigned char *bytes, 
 	      "it goes back to the sender's address");
 	check(!memcmp(udp, before + 2, 2) && !memcmp(udp + 2, before, 2),
 	      "it goes back to the sender's port");
-	check(!half(before + 6) == !half(udp + 6), "no checksum stays none, and one stays one");
+	check(!half(before + 6) == !half(udp + 6),
+	      "an answer has a checksum if and only if its request has one");
 	if (half(udp + 6))
 		check(add(add(add(add(0, udp - 2 * address_size, 2 * address_size), pseudo, 2),
 			      udp + 4, 2),
@@ -237,7 +238,7 @@ static void complete(unsigned char *payload, size_t size);
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags)
 {
 	(void)fd, (void)flags;
-	check(count == asked_count, "what is answered is sent");
+	check(count == asked_count, "every answer is sent");
 	for (unsigned int i = 0; i < count; i++) {
 		const struct msghdr *header = &messages[i].msg_hdr;
 
@@ -366,7 +367,7 @@ static void answer(struct endpoint *endpoint, size_t index, const unsigned char 
 	      "a payload is no longer than there is room");
 	before->udp_at = (size_t)(datagram->payload - datagram->frame) - UDP_SIZE;
 	before->size = before->udp_at + UDP_SIZE + datagram->size;
-	check(!memcmp(datagram->frame, whole, before->size), "it is what came");
+	check(!memcmp(datagram->frame, whole, before->size), "the datagram is the received frame");
 	memcpy(before->bytes, whole, before->size);
 	if (!is_message(datagram->size) ||
 	    run_hook(stepwise_protocol.on_forwarded, &environment, datagram->payload,

@@ -138,7 +138,7 @@ static int visit(void *context, const unsigned char *entries, size_t count)
 {
 	struct visited *visited = context;
 
-	check(count > 0, "what is handed over is some entries");
+	check(count > 0, "a part has at least one entry");
 	/* A header that contradicts the entries before it is corrupt, but the reader goes on from
 	 * it. */
 	if (visited->segment != visited->reading->header.number && visited->reading->corrupt)
@@ -170,17 +170,17 @@ static bool read_all(int folder_fd, bool recovers, struct visited *visited,
 	int err;
 
 	*visited = (struct visited){ .reading = reading };
-	check(entries_max >= 0, "what there is can be counted");
+	check(entries_max >= 0, "the entries can be counted");
 	if (recovers)
 		visited->recovery = recovery_open(&log_entries, &log_recovery, (__u64)entries_max);
 	err = segments_read(folder_fd, folder, &log_entries, SEGMENTS_ALL, visit, visited, reading);
-	check(err == 0 || err == -EMEDIUMTYPE, "what can be read is read, whatever it is");
+	check(err == 0 || err == -EMEDIUMTYPE, "a readable file is read, whatever its content");
 	if (!err) {
 		check(visited->entries == reading->entries &&
 			      (!recovers || reading->entries <= (__u64)entries_max),
 		      "entries are counted");
 		check(reading->entries * STRIDE + reading->cut_bytes <= reading->bytes,
-		      "what is handed over or cut is in the files");
+		      "every entry that is handed over or cut is in the files");
 	}
 	return !err;
 }
@@ -220,7 +220,7 @@ static void check_opened(int folder_fd, const struct visited *before,
 	struct visited visited;
 	const int err = segments_open(folder, &log_entries, &segments);
 
-	check(reading->corrupt || !err, "what is not corrupt can be written to");
+	check(reading->corrupt || !err, "a folder that is not corrupt can be written to");
 	if (err)
 		return;
 	check(!reading->segments || segments_epoch(segments) == reading->header.epoch,
@@ -228,10 +228,10 @@ static void check_opened(int folder_fd, const struct visited *before,
 	segments_close(segments);
 	if (reading->corrupt)
 		return;
-	check(read_all(folder_fd, false, &visited, &after), "what was copied can be read");
-	check(!after.corrupt && !after.cut_bytes, "what was copied is whole");
+	check(read_all(folder_fd, false, &visited, &after), "the copy can be read");
+	check(!after.corrupt && !after.cut_bytes, "the copy is whole");
 	check(visited.entries == before->entries && visited.sum == before->sum,
-	      "what was copied has the same entries");
+	      "the copy has the same entries");
 	recovery_close(visited.recovery);
 	segments_reading_free(&after);
 }
@@ -247,7 +247,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	write_files(folder_fd, data, pieces, split(data, size, pieces));
 	if (read_all(folder_fd, draw % 4 == 2, &visited, &reading)) {
 		check((segments_reading_say(&reading, folder) != 0) == (reading.corrupt != 0),
-		      "what is corrupt is said");
+		      "corruption is reported");
 		if (visited.recovery)
 			check_rows(&visited);
 		/* These take longer than all the rest, so they run seldom. */

@@ -23,13 +23,18 @@ from harness.report.summary import Verdict, verdicts
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="just report", description="Write all that the commands found as one HTML file."
+        prog="just report", description="Write the results of all commands to one HTML file."
     )
     parser.add_argument(
-        "--output", type=Path, default=BUILD / "report.html", metavar="FILE", help="where to (build/report.html)"
+        "--output", type=Path, default=BUILD / "report.html", metavar="FILE", help="file to write (build/report.html)"
     )
-    parser.add_argument("--results", type=Path, metavar="FOLDER", help="what to report on (build/results)")
-    parser.add_argument("--compare", type=Path, metavar="OLD", help="an earlier report, or its folder of results")
+    parser.add_argument("--results", type=Path, metavar="FOLDER", help="folder of results to report on (build/results)")
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        metavar="OLD",
+        help="list the changes since an earlier report, or since its folder of results",
+    )
     return parser.parse_args()
 
 
@@ -37,7 +42,7 @@ def _found(named: Path | None) -> Everything:
     """Loads the results of the named folder, or of the commands' own, which may not exist yet."""
     if named is not None and not named.is_dir():
         raise ReportError(
-            f"there is no folder of results {named}: name the one that STEPWISE_RESULTS named when the commands ran"
+            f"there is no folder of results {named}: name the folder that STEPWISE_RESULTS named when the commands ran"
         )
     folder = named or results.folder()
     # Old results may be of protocols that no longer exist.

@@ -144,7 +144,7 @@ def load(where: Path) -> list[Kept]:
         embedded = EMBEDDED.search(text)
         if embedded is None:
             raise ReportError(
-                f"{where} is neither a folder of results nor a report of `just report`: it has no results in it"
+                f"{where} is neither a folder of results nor a report of `just report`: it contains no results"
             )
         return [parse(each, str(where)) for each in json.loads(embedded[1])]
     except OSError as error:

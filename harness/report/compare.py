@@ -77,7 +77,7 @@ def _part(title: str, old: Mapping[str, Any], new: Mapping[str, Any], differs: D
     part = Part(title)
     if not old or not new:
         missing = " nor ".join(name for name, found in (("old", old), ("new", new)) if not found)
-        part.note = f"nothing to compare: {missing} results have none"
+        part.note = f"nothing to compare: {missing} results have no figures of it"
         return part
     for name in dict.fromkeys([*old, *new]):
         if name not in new:

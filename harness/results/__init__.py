@@ -95,7 +95,7 @@ def read(path: Path) -> Kept:
     except OSError as error:
         raise ResultsError(f"cannot read the results in {path}: {error.strerror}") from error
     except ValueError as error:
-        raise ResultsError(f"{path} is no file of results: {error}") from error
+        raise ResultsError(f"{path} is not a valid file of results: {error}") from error
 
 
 def parse(content: Any, where: str) -> Kept:
@@ -103,10 +103,10 @@ def parse(content: Any, where: str) -> Kept:
     try:
         fields = dict(content)
         if fields.pop("format") != FORMAT:
-            raise ResultsError(f"{where} is of another version of Stepwise: run the command again that wrote it")
+            raise ResultsError(f"{where} is of another version of Stepwise: rerun the command that wrote it")
         return Kept(**fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ResultsError(f"{where} is no file of results: {error}") from error
+        raise ResultsError(f"{where} is not a valid file of results: {error}") from error
 
 
 def plain(kept: Kept) -> dict[str, Any]:

@@ -174,7 +174,7 @@ class KernelConformance(Found):
     @property
     def problems(self) -> list[str]:
         """The problems, a sentence each."""
-        wrong = [f"{self.mismatches:,} of {self.inputs:,} inputs come out otherwise"] if self.mismatches else []
+        wrong = [f"{self.mismatches:,} of {self.inputs:,} inputs have another result"] if self.mismatches else []
         return wrong + self.faults
 
 

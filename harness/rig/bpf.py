@@ -173,7 +173,7 @@ def possible_cpu_count() -> int:
 @contextlib.contextmanager
 def statistics() -> Iterator[None]:
     """Let the kernel count how often programs run, for a block (BPF_ENABLE_STATS). Others cannot switch it off."""
-    fd = _check(_libbpf.bpf_enable_stats(STATS_RUN_TIME), "having the kernel count how often programs run")
+    fd = _check(_libbpf.bpf_enable_stats(STATS_RUN_TIME), "turning on the kernel's statistics of program runs")
     try:
         yield
     finally:
@@ -228,7 +228,7 @@ class Program:
         info, size = _ProgramInfo(), ctypes.c_uint32(ctypes.sizeof(_ProgramInfo))
         _check(
             _libbpf.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size)),
-            f"asking how large {self.name} is",
+            f"asking for the size of {self.name}",
         )
         size_bytes: int = info.jited_prog_len
         return size_bytes
@@ -262,7 +262,10 @@ class Map:
     @classmethod
     def of_fd(cls, fd: int, name: str | None = None) -> Map:
         info, size = _MapInfo(), ctypes.c_uint32(ctypes.sizeof(_MapInfo))
-        _check(_libbpf.bpf_obj_get_info_by_fd(fd, ctypes.byref(info), ctypes.byref(size)), "asking what a map is")
+        _check(
+            _libbpf.bpf_obj_get_info_by_fd(fd, ctypes.byref(info), ctypes.byref(size)),
+            "asking for the properties of a map",
+        )
         return cls(
             name or info.name.decode(), fd, info.type, info.key_size, info.value_size, info.max_entries, info.map_flags
         )
@@ -287,13 +290,13 @@ class Map:
     def lookup(self, key: int | bytes) -> bytes:
         """Return the value, or raise KeyError. For a per-CPU map, call `lookup_on_each_cpu`."""
         if self.is_per_cpu:
-            raise ValueError(f"map {self.name} has a value for each CPU: ask lookup_on_each_cpu for them")
+            raise ValueError(f"map {self.name} has a value for each CPU: call lookup_on_each_cpu")
         return self._lookup(key, self.value_size)
 
     def lookup_on_each_cpu(self, key: int | bytes) -> list[bytes]:
         """Return the values of a per-CPU map, or raise KeyError."""
         if not self.is_per_cpu:
-            raise ValueError(f"map {self.name} has one value for all CPUs: ask lookup for it")
+            raise ValueError(f"map {self.name} has one value for all CPUs: call lookup")
         stride = (self.value_size + 7) // 8 * 8
         values = self._lookup(key, stride * self._cpu_count)
         return [values[at : at + self.value_size] for at in range(0, len(values), stride)]
@@ -311,7 +314,7 @@ class Map:
             stride = (self.value_size + 7) // 8 * 8
             value = b"".join(each.ljust(stride, b"\0") for each in value)
         if len(value) < self.value_size:
-            raise ValueError(f"map {self.name} takes values of {self.value_size} bytes, not {len(value)}")
+            raise ValueError(f"map {self.name} has values of {self.value_size} bytes, not {len(value)}")
         _check(
             _libbpf.bpf_map_update_elem(self.fd, self._key(key), value, ctypes.c_uint64(0)),
             f"writing to map {self.name}",
@@ -320,7 +323,7 @@ class Map:
     def mmap(self) -> memory_map.mmap:
         """Map a whole array into memory, shared with the kernel. Elements are rounded up to 8 bytes."""
         if self.type != MAP_TYPE_ARRAY or not self.flags & MAP_FLAG_MMAPABLE:
-            raise ValueError(f"map {self.name} is no array that can be mapped into memory")
+            raise ValueError(f"map {self.name} is not an array that can be mapped into memory")
         length = (self.value_size + 7) // 8 * 8 * self.capacity
         page = memory_map.PAGESIZE
         return memory_map.mmap(self.fd, (length + page - 1) // page * page)

@@ -237,7 +237,7 @@ def _run_tool(argv: list[str]) -> None:
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise RigError(f"{argv[0]} is not there (./bootstrap installs it)") from None
+        raise RigError(f"cannot run {argv[0]}: it is not installed; run ./bootstrap") from None
     if done.returncode != 0:
         raise RigError(f"{' '.join(argv)}: {done.stderr.strip()}")
 

@@ -127,7 +127,7 @@ class Search:
         line = (
             f"{self._history.name(path[-1])} -rt-> {self._history.name(path[0])}: the one had ended at "
             f"{returned[path[-1]]}, "
-            f"the other began at {call[path[0]]}"
+            f"the other started at {call[path[0]]}"
         )
         return [line, *self._along(path, edges)]
 

@@ -86,11 +86,7 @@ class History:
 
     def name(self, transaction: int) -> str:
         """A transaction in words. Numbers beyond those of the history are unknown writers."""
-        return (
-            f"transaction {self.names[transaction]}"
-            if transaction < len(self.names)
-            else "a transaction that is not known"
-        )
+        return f"transaction {self.names[transaction]}" if transaction < len(self.names) else "an unknown transaction"
 
 
 # By operation and the first part of the outcome: the kind, whether there is a digest, and whether a version is required
@@ -121,7 +117,7 @@ def read(path: Path) -> History:
         raise TransactionsError(f"cannot read the history {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise TransactionsError(
-            f"{path}: a history is text, and this has the byte {error.object[error.start]:#04x}"
+            f"{path}: a history must be UTF-8 text, but this has the byte {error.object[error.start]:#04x}"
         ) from error
     if not ends[0]:
         raise TransactionsError(f"{path}: no transaction was recorded")
@@ -183,31 +179,33 @@ def _complaint(words: list[str]) -> str:
     """The first fault of a line, in words."""
     text = f"in {' '.join(words)!r}"
     if len(words) != WORDS:
-        return f"{len(words)} words where an operation has {WORDS}, {text}"
+        return f"{len(words)} words, but an operation has {WORDS}, {text}"
     client, key, operation, argument, outcome, call, returned = words
     answer, colon, version = outcome.partition(":")
     for name, word, limit in (("transaction", client, DIGEST_LIMIT), ("key", key, DIGEST_LIMIT), ("call", call, NEVER)):
         if not _is_number(word, limit):
-            return f"the {name} is a number below {limit}, not {word!r}, {text}"
+            return f"the {name} must be a number below {limit}, not {word!r}, {text}"
     if (operation, answer) not in FORMS:
         allowed = [f"{name} {other}" for name, other in FORMS]
-        return f"{operation!r} with the outcome {answer!r} where one of {', '.join(allowed)} is known, {text}"
+        return f"{operation!r} with the outcome {answer!r}, which must be one of {', '.join(allowed)}, {text}"
     kind, has_digest, has_version = FORMS[operation, answer]
     if has_digest and not _is_number(argument, DIGEST_LIMIT):
-        return f"the digest of a value is a number below {DIGEST_LIMIT}, not {argument!r}, {text}"
+        return f"the digest of a value must be a number below {DIGEST_LIMIT}, not {argument!r}, {text}"
     if not has_digest and argument != NONE:
-        return f"{operation} {answer} has no argument: {NONE!r}, not {argument!r}, {text}"
+        return f"{operation} {answer} must have the argument {NONE!r}, not {argument!r}, {text}"
     if colon and has_version == "no":
-        return f"{operation} {answer} has no version, {text}"
+        return f"{operation} {answer} cannot have a version, {text}"
     if (version and not _is_number(version, VERSION_LIMIT)) or (has_version == "must" and version.strip("0") == ""):
         first = 1 if has_version == "must" else 0
-        return f"the version after {answer} is a number from {first} to {VERSION_LIMIT - 1}, not {version!r}, {text}"
+        return (
+            f"the version after {answer} must be a number from {first} to {VERSION_LIMIT - 1}, not {version!r}, {text}"
+        )
     if returned == NONE:
-        return f"there is an outcome, {outcome}, but no return, {text}"
+        return f"it has the outcome {outcome}, but no return, {text}"
     if not _is_number(returned, NEVER):
-        return f"the return is a number of nanoseconds or {NONE!r}, not {returned!r}, {text}"
+        return f"the return must be a number of nanoseconds or {NONE!r}, not {returned!r}, {text}"
     if kind == Kind.END and int(key) != 0:
-        return f"the key of an end is 0, not {key}, {text}"
+        return f"the key of an end must be 0, not {key}, {text}"
     return f"returned at {returned}, before its call at {call}, {text}"
 
 
@@ -224,7 +222,7 @@ def _numbered(path: Path, rows: tuple[array[int], ...], ends: tuple[array[int], 
     if len(again):
         line = int(end_lines[order[again + 1]].min())
         name = int(ended[np.searchsorted(end_lines, line)])
-        raise TransactionsError(f"{path}:{line}: the transaction {name} has ended before; each ends once")
+        raise TransactionsError(f"{path}:{line}: the transaction {name} already ended; each ends once")
     index = np.minimum(np.searchsorted(names, transaction), len(names) - 1)
     endless = np.flatnonzero(names[index] != transaction)
     if len(endless):

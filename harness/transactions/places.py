@@ -58,7 +58,7 @@ def position_of(places: np.ndarray | int) -> np.ndarray | int:
 def described(position: int) -> str:
     """A position in words: `version 4`, `no value after version 4`."""
     if position == UNKNOWN_POSITION:
-        return "a version that is not known"
+        return "an unknown version"
     version, gone = divmod(position, 2)
     return f"version {version}" if not gone else f"no value after version {version}" if version else "no value"
 

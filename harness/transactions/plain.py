@@ -52,7 +52,7 @@ class Plain:
         row = found[0]
         name, key = self._history.name(rows.transaction[row]), self._history.keys[rows.key[row]]
         return Finding(
-            Anomaly.ABORTED_READ, (f"{name} was told that key {key} was committed, and that it was aborted",)
+            Anomaly.ABORTED_READ, (f"{name} got the answers that key {key} was committed, and that it was aborted",)
         )
 
     def _twice(self) -> Finding | None:
@@ -105,8 +105,8 @@ class Plain:
             )
             return Finding(Anomaly.INTERMEDIATE_READ, tuple(lines))
         if self._aborted().has_writes(key, digest):
-            return Finding(Anomaly.ABORTED_READ, (*lines, "a transaction that was aborted was to write that value"))
-        return Finding(Anomaly.THIN_AIR, (*lines, "nobody wrote that value"))
+            return Finding(Anomaly.ABORTED_READ, (*lines, "only an aborted transaction would have written that value"))
+        return Finding(Anomaly.THIN_AIR, (*lines, "no transaction wrote that value"))
 
     def _unwritten(self) -> Finding | None:
         """Find a version that was seen and that nobody can have written.
@@ -123,7 +123,7 @@ class Plain:
             readers = self.readings.place == at
             if digest is not None:
                 reading = np.flatnonzero(readers & self.readings.has_digest & (self.readings.digest == digest))[0]
-                return self._unexplained_value(reading, "nobody wrote this version")
+                return self._unexplained_value(reading, "no transaction wrote this version")
             aborted = self._aborted().writers(key, version, None)
             who = (
                 self.readings.transaction[readers]
@@ -133,8 +133,8 @@ class Plain:
             verb = "locked" if np.any(readers) else "deleted"
             line = f"{self._history.name(who[0])} {verb} {self._at(at)}"
             if aborted:
-                return Finding(Anomaly.ABORTED_READ, (line, "a transaction that was aborted was to write it"))
-            return Finding(Anomaly.THIN_AIR, (line, "nobody wrote it"))
+                return Finding(Anomaly.ABORTED_READ, (line, "only an aborted transaction would have written it"))
+            return Finding(Anomaly.THIN_AIR, (line, "no transaction wrote it"))
         self.states = self.states.with_unknown(np.array(sorted(ambiguous), dtype=np.int64), len(self._history.names))
         return None
 
@@ -154,10 +154,10 @@ class Plain:
             if not np.any(told):
                 line = f"{self._history.name(reader[0])} locked the key as one that does not exist"
                 return Finding(Anomaly.LOST_UPDATE, (f"{line}, and wrote version {floor + 1} over {value}",))
-            line = f"{self._history.name(reader[0])} read nothing, with the floor {floor}, where there was {value}"
+            line = f"{self._history.name(reader[0])} read nothing, with the floor {floor}, but there was {value}"
             if self._aborted().deleters(key, version, floor):
-                return Finding(Anomaly.ABORTED_READ, (line, "a transaction that was aborted was to delete it"))
-            return Finding(Anomaly.THIN_AIR, (line, "nobody deleted it"))
+                return Finding(Anomaly.ABORTED_READ, (line, "only an aborted transaction would have deleted it"))
+            return Finding(Anomaly.THIN_AIR, (line, "no transaction deleted it"))
         return None
 
     def _skipped(self) -> Finding | None:
@@ -170,7 +170,7 @@ class Plain:
                 lines = (
                     self._made(index),
                     self._made(index + 1),
-                    "nobody wrote what is between, or deleted what was before",
+                    "no transaction wrote the versions between, or deleted the value before",
                 )
                 return Finding(Anomaly.THIN_AIR, lines)
         return None

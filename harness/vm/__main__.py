@@ -9,7 +9,7 @@ paths. Its own writes are lost when it stops. (It may not see files that are cha
 and no disk. The processor is emulated in software: expect a tenth of the speed. The kernel's messages go to
 build/vm/PACKAGE/console.log. The exit status is the command's, or 2 if the machine failed before the command ended.
 
-PACKAGE is a kernel image that apt knows. It is downloaded and unpacked once. The command needs root, and the packages
+PACKAGE is a Debian package with a kernel. It is downloaded and unpacked once. The command needs root, and the packages
 qemu-system-x86, qemu-system-common (virtiofsd), busybox-static and kmod.
 """
 
@@ -32,8 +32,8 @@ def main() -> int:
     parser.add_argument("--cpus", type=int, default=2)
     parser.add_argument("--memory-mib", type=int, default=2048)
     parser.add_argument("--timeout", type=float, default=1800, help="seconds until the machine is killed (%(default)s)")
-    parser.add_argument("package", help="a kernel image that apt knows")
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="and its arguments (uname -a)")
+    parser.add_argument("package", help="Debian package of a kernel image")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="command to run, and its arguments (uname -a)")
     arguments = parser.parse_args()
     try:
         check_tools()

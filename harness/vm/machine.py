@@ -117,7 +117,7 @@ def check_tools() -> None:
     if missing:
         raise MachineError(f"not installed: `apt-get install --no-install-recommends {' '.join(sorted(missing))}`")
     if os.geteuid() != 0:
-        raise MachineError("this needs root: the machine sees the whole root file system")
+        raise MachineError("run this as root: the machine uses the whole root file system")
 
 
 def run(command: Sequence[str | Path], what: str, cwd: Path | None = None) -> str:
@@ -135,9 +135,9 @@ def check_known(package: str) -> None:
     if package not in names:
         others = sorted(name for name in names if not name.endswith("-dbg"))
         why = (
-            f"there are: {', '.join(others[:NAMES_SHOWN])}"
+            f"choose from: {', '.join(others[:NAMES_SHOWN])}"
             if others
-            else "`apt-get update` fetches the lists of what there is"
+            else "`apt-get update` fetches the lists of packages"
         )
         raise MachineError(f"apt knows no package {package}; {why}")
 
@@ -332,7 +332,7 @@ def boot(
                 finally:
                     watch.cancel()
     if ended is None:
-        raise MachineError(f"the machine did not come to the end: see {kernel.folder / 'console.log'}")
+        raise MachineError(f"the machine did not finish: see {kernel.folder / 'console.log'}")
     return ended
 
 

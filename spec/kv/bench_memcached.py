@@ -28,7 +28,7 @@ class Memcached(ProcessServer):
 
     def __init__(self, rig: Rig, build: Build, cpu: int) -> None:
         if not shutil.which("memcached"):
-            raise BenchError("memcached is not there (./bootstrap installs it)")
+            raise BenchError("cannot run memcached: it is not installed; run ./bootstrap")
         include = [Path(__file__).resolve().parent, REPOSITORY / "runtime"]
         client = Client(
             compile_bpf(Path(__file__).with_name("memcached.bpf.c"), build.home, include), PORT, PAYLOAD_SIZE
@@ -54,7 +54,7 @@ class Memcached(ProcessServer):
                 except (TimeoutError, ConnectionRefusedError):
                     time.sleep(0.05)
         process.kill()
-        raise BenchError(f"memcached does not start: {process.communicate()[1].strip()}")
+        raise BenchError(f"memcached did not start: {process.communicate()[1].strip()}")
 
     def close(self) -> None:
         super().close()

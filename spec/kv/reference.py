@@ -97,9 +97,9 @@ class Reference(SessionReference):
         stored = self.entries.get(message.key)
         version = self.version_of(kind, message.key)
         if version is not None and answer.version != version:
-            found.append(f"{kind} says version {answer.version} of key {message.key} and should say {version}")
+            found.append(f"{kind} has version {answer.version} of key {message.key}, but should have {version}")
         if kind == "VALUE" and stored_of(answer) != replace(stored, version=answer.version):
-            found.append(f"key {message.key} was read as {stored_of(answer)} and is {stored}")
+            found.append(f"key {message.key} was read as {stored_of(answer)}, but is {stored}")
         if answer.key != message.key:
             found.append(f"the answer's key is {answer.key}, the request's {message.key}")
         return found
@@ -123,9 +123,7 @@ class Reference(SessionReference):
     def wrong_memory(self, said: Any, answer: Any) -> list[str]:
         if said.kind.name not in self.recalled or answer.version == said.version:
             return []
-        return [
-            f"{said.kind.name} came with version {said.version}, and when it was asked for again, with {answer.version}"
-        ]
+        return [f"{said.kind.name} came with version {said.version}, but a repeated request got {answer.version}"]
 
     def apply(self, message: Any, outcome: str) -> None:
         key = message.key
@@ -271,7 +269,7 @@ class Reference(SessionReference):
                 found.append(f"the keys {sorted(keys)} have their tails in one spot, {spot} of shelf {index}")
         for index, shelf in enumerate(tables["shelf"]):
             nobodys = [spot + 1 for spot in sorted(shelf["taken"]) if (index, spot + 1) not in users]
-            found += [f"spot {spot} of shelf {index} is taken, and nobody's" for spot in nobodys]
+            found += [f"spot {spot} of shelf {index} is taken, but no key owns it" for spot in nobodys]
         return found
 
     def _misplaced(self, index: int, spilled: Mapping[str, Any]) -> list[str]:

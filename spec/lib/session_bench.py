@@ -43,7 +43,7 @@ def _opened(exchange: Callable[[bytes], bytes], number: int, codec: Any) -> list
         )
         if invitation.kind != codec.Kind.INVITED:
             raise RuntimeError(
-                f"no session can be opened: the server answers {invitation.kind.name} to who asks for one"
+                f"no session can be opened: the server answers a request for one with {invitation.kind.name}"
             )
         request = codec.Message(kind=codec.Kind.OPEN, client=invitation.client, secret=invitation.secret)
         answer = codec.Message.decode(exchange(request.encode()))

@@ -136,7 +136,7 @@ class Session:
         if self.is_open:
             raise SessionError(f"session {self.number} is open already")
         if not self.is_invited:
-            raise SessionError("the server has invited to no session: ask first")
+            raise SessionError("the server has not invited this client to a session: ask first")
         self.sequence = sequence
         self._given_up.clear()
         self._reads.clear()
@@ -170,7 +170,8 @@ class Session:
         """Stop waiting for the outstanding request. Whether it is executed is unknown until a later one is answered."""
         if not self.codec.EXECUTES_AGAIN:
             raise SessionError(
-                f"session {self.number} cannot give up {self.outstanding_kind}: the server takes no other before it"
+                f"session {self.number} cannot give up {self.outstanding_kind}: the server accepts no other request "
+                "before it"
             )
         if not self.is_open:
             raise SessionError(f"session {self.number} is not open: nothing comes after {self.outstanding_kind}")
@@ -301,7 +302,7 @@ class Caller:
         while not self.session.is_open:
             if time.monotonic_ns() >= give_up_ns:
                 raise NoneFree(
-                    "no session is free for this client's address: all of the numbers that it was invited to in "
+                    "no session is free for this client's address: all numbers that the server offered in "
                     f"{patience_seconds} s are taken"
                 )
             sequence = choose.randrange(self.session.codec.SEQUENCE_MODULUS)
@@ -373,7 +374,7 @@ class Caller:
             except ConnectionRefusedError:
                 if not patiently and sending == [datagram]:
                     raise NotServed(
-                        f"session {self.session.number}: the daemon is not there, and the kernel has no answer"
+                        f"session {self.session.number}: no daemon runs, and the kernel has no answer"
                     ) from None
                 answer = None
                 time.sleep(self._retry_seconds)

@@ -189,7 +189,7 @@ static inline bool session_is_answer(const struct session *session, const SESSIO
 	if (session->request.kind == SESSION_KIND(ASK) &&
 	    message->kind == SESSION_KIND(OTHER_TERMS))
 		load_refuse(
-			"the server was built from another layout: its lease, its moduli or its messages are not those that this load was built with; build both from one generated/");
+			"the server was built from another layout: its lease, its moduli or its messages differ from those of this load; build both from one generated/");
 	if (session->request.kind == SESSION_KIND(OPEN))
 		return message->kind == SESSION_KIND(OPENED) ||
 		       message->kind == SESSION_KIND(TAKEN) ||

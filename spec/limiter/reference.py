@@ -47,11 +47,11 @@ class Reference:
         """The errors in an answer."""
         slot, found = self.codec.hash_slot(message.key), []
         if (answer.amount, answer.key) != (message.amount, message.key):
-            found.append(f"{answer} is no answer to {message}")
+            found.append(f"{answer} does not answer {message}")
         if answer.kind.name == "ALLOWED":
             most = self._level(slot, self._tick())
             if message.amount > most:
-                found.append(f"bucket {slot} allowed {message.amount} and had {most} at most")
+                found.append(f"bucket {slot} allowed {message.amount} but had at most {most}")
             self._taken[slot] = message.amount, self._asked_tick
         return found
 
@@ -74,7 +74,9 @@ class Reference:
 
     def _bucket_complaints(self, slot: int, cell: Mapping[str, int]) -> list[str]:
         if slot not in self._taken:
-            return [] if cell == self._buckets[slot] else [f"bucket {slot} changed though nobody took from it: {cell}"]
+            return (
+                [] if cell == self._buckets[slot] else [f"bucket {slot} changed, but no request took from it: {cell}"]
+            )
         amount, earliest = self._taken[slot]
         least, most = (self._level(slot, tick) - amount for tick in (earliest, self._tick()))
         if not max(least, 0) <= cell["tokens"] <= most:

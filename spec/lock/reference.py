@@ -104,7 +104,7 @@ class Reference(SessionReference):
         expected = self.shares[slot]
         if any(self.is_fading(client) for client in expected):
             more = kept - expected
-            return [f"cell {slot} keeps shares that nobody has: {dict(more)}"] if more else []
+            return [f"cell {slot} keeps shares that no session has: {dict(more)}"] if more else []
         found = []
         if kept != expected:
             found.append(f"cell {slot} keeps the shares {dict(kept)} and should keep {dict(expected)}")
@@ -127,7 +127,7 @@ class Reference(SessionReference):
                 wanted[self.slot(lock)] += actor.session.share_count(lock)
             for slot, count in wanted.items():
                 if self.shares[slot][client] < count:
-                    found.append(f"session {client} believes in {count} shares of cell {slot}, the server has fewer")
+                    found.append(f"session {client} assumes {count} shares of cell {slot}, but the server has fewer")
         return found
 
     def forge(self, message: Any, choice: int) -> Any:

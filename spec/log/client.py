@@ -38,7 +38,7 @@ class LogSession(Session):
         content = value or b""
         if len(content) > self.codec.VALUE_SIZE:
             raise ValueError(
-                f"a value of {len(content)} bytes cannot be logged: there is room for {self.codec.VALUE_SIZE}"
+                f"a value of {len(content)} bytes cannot be logged: the longest has {self.codec.VALUE_SIZE}"
             )
         fields = {
             "transaction": transaction,

@@ -48,7 +48,7 @@ class Recovery:
             place, record = (entry["epoch"], entry["log"], entry["number"]), identity(entry)
             lengths[place[:2]] += 1
             if place[2] != lengths[place[:2]]:
-                self._found.append(f"a file has {place}, and {lengths[place[:2]]} is next there")
+                self._found.append(f"a file has {place}, but {lengths[place[:2]]} is next there")
             if record in self._places:
                 self._found.append(
                     f"transaction {entry['transaction']} is there twice: {self._places[record]} and {place}"
@@ -81,7 +81,7 @@ class Recovery:
                     f"{there or 'in no file'}"
                 )
         nobodys = [(record, place) for record, place in self._places.items() if record not in asked]
-        found += [f"{place} has transaction {record >> 32}, and nobody asked for that" for record, place in nobodys]
+        found += [f"{place} has transaction {record >> 32}, but no client asked for it" for record, place in nobodys]
         found += self._wrong_rows(rows)
         self.counts = {"stored": stored, "lost": lost, "records": len(self._places)}
         self.summary = (
@@ -98,8 +98,8 @@ class Recovery:
                 name: str(newest[name]).lower() for name in ("version", "deletes", "length", "value")
             }
             if expected != {name: value for name, value in row.items() if name != "key"}:
-                found.append(f"key {row['key']} was recovered as {row}, and the newest record of it is {newest}")
-        return found + [f"key {key} was not recovered, and has {entry}" for key, entry in missing.items()]
+                found.append(f"key {row['key']} was recovered as {row}, but its newest record is {newest}")
+        return found + [f"key {key} was not recovered, but has {entry}" for key, entry in missing.items()]
 
     def settled(self, operations: Iterable[Operation]) -> Iterator[Operation]:
         """Settle unanswered operations by the files; the others stay as they are.

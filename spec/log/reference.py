@@ -119,11 +119,7 @@ class Reference(SessionReference):
         if answer.kind.name == "FULL":
             return _wrong_nowhere(answer)
         first, again = Place.of(said), Place.of(answer)
-        return (
-            []
-            if first == again
-            else [f"{answer.kind.name} came as {first}, and when it was asked for again, as {again}"]
-        )
+        return [] if first == again else [f"{answer.kind.name} came as {first}, but a repeated request got {again}"]
 
     def apply(self, message: Any, outcome: str) -> None:
         if self._place_waits_still(message):
@@ -270,7 +266,7 @@ class Reference(SessionReference):
                 there = log[place.number - 1] if place.number <= len(log) else None
                 if there != written or place.epoch != self.epoch:
                     found.append(
-                        f"session {written.client} was told that {written.record} is {place}, and there is "
+                        f"session {written.client} got the answer that {written.record} is {place}, and there is "
                         f"{there and there.record}"
                     )
         return found

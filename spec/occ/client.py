@@ -115,7 +115,7 @@ class Transaction:
     def _write(self, key: int, value: bytes | None) -> None:
         count_max = self._caller.session.codec.INTENTS
         if key not in self._writes and len(self._writes) == count_max:
-            raise TransactionError(f"a transaction writes {count_max} keys at most, and key {key} is one more")
+            raise TransactionError(f"a transaction writes at most {count_max} keys, so it cannot write key {key} too")
         self._writes[key] = value
 
     # --- For the caller -----------------------------------------------------------------------

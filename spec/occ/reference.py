@@ -275,7 +275,7 @@ class Reference(kv.Reference):
             for way in sorted(bucket["pinned"]):
                 key = bucket["keys"][way]
                 if not any(locked.pop(holder, None) == key for holder in holders[slot, way]):
-                    found.append(f"key {key} of bucket {slot} is pinned, and nobody has locked it")
+                    found.append(f"key {key} of bucket {slot} is pinned, but no session has locked it")
         found += [
             f"key {key} is locked at place {place} of session {client}, and not pinned"
             for (client, place), key in locked.items()

@@ -323,7 +323,7 @@ static inline void workload_note_read_back(const struct workload *options,
 	if ((workload_read_count += transaction->count) == options->keys && options->balance &&
 	    workload_balance != wanted) {
 		fprintf(stderr,
-			"load: %llu keys have %llu together in the end, and should have %llu\n",
+			"load: %llu keys have %llu together in the end, but should have %llu\n",
 			options->keys, (__u64)workload_balance, wanted);
 		exit(1);
 	}

@@ -108,10 +108,10 @@ def test_the_curves_leave_out_what_says_nothing():
     (point,) = p99["series"]["generated"]
     assert point["x"] == 100_000 and point["low"] < point["y"] < point["high"]
     assert (
-        "generated at 200,000/s: more than it could answer" in p99["notes"]
+        "generated at 200,000/s: more than the server could answer" in p99["notes"]
         and "slow at 100,000/s, 110,000/s: no run counts" in use["notes"]
     )
     assert [each["x"] for each in use["series"]["generated"]] == [100_000, 160_000]
     assert use["series"][POLLED][0]["y"] == 1.0 and cost["y"]["unit"] == "ns"
     assert [len(each["series"].get("slow", [])) for each in (p50, p99, p999)] == [1, 1, 0]
-    assert "slow at 50,000/s: the generator stood still for too long" in p999["notes"] and p999["y"]["log"]
+    assert "slow at 50,000/s: the generator paused too long" in p999["notes"] and p999["y"]["log"]

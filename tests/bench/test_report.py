@@ -48,5 +48,5 @@ def test_targets_are_judged_by_figures_and_by_other_workloads():
         "met: 31% of them, of all keys: 1.50, at least 1.0",
     ]
     assert report.missed == 1
-    with pytest.raises(ValueError, match="names the figure rate"):
+    with pytest.raises(ValueError, match="names rate; choose from: "):
         report.judge({"all keys": {"rate_min": 1}}, rows)

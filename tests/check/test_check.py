@@ -102,7 +102,7 @@ def test_a_protocol_without_models_is_named(
     monkeypatch.setattr(sys, "argv", ["check", "counter"])
     assert command.main() == 1
     assert (
-        "counter has no models: there is no spec/counter/models.yaml; docs/reference/models.md says how"
+        "counter has no models: spec/counter/models.yaml does not exist; docs/reference/models.md says how"
         in capsys.readouterr().err
     )
     monkeypatch.setattr(command, "_check_all", lambda chosen, recording: [])
@@ -120,7 +120,7 @@ def test_a_model_without_a_word_on_it_is_explained(forged: Report, capsys: pytes
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
-    [(["nothing"], "there are no models of 'nothing'"), (["lock", "nothing"], "lock has no model 'nothing'")],
+    [(["nothing"], "'nothing' has no models; choose from: "), (["lock", "nothing"], "lock has no model 'nothing'")],
 )
 def test_what_is_not_there_is_named(arguments: list[str], complaint: str) -> None:
     check = subprocess.run(

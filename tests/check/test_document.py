@@ -171,25 +171,60 @@ def test_what_a_model_inherits_from_another(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place", "complaint"),
     [
-        ("size: large", "scale: large", "scale", "models.fail_live.scale is no key; known here: module, .*about, like"),
-        ("view: View", "sight: View", "sight", "base.sight is no key; known here: module, "),
+        (
+            "size: large",
+            "scale: large",
+            "scale",
+            "unknown key models.fail_live.scale; known here: module, .*about, like",
+        ),
+        ("view: View", "sight: View", "sight", "unknown key base.sight; known here: module, "),
         ("size: large", "size: tiny", "size: tiny", "models.fail_live.size is \"tiny\"; it must be 'small' or 'large'"),
         ("distinct: 7", "distinct: many", "distinct", 'models.small.recorded.distinct is "many"'),
-        ("distinct: 7", "states: 7", "states", "models.small.recorded.states is no key; known here: distinct, seconds"),
-        ("like: live", "like: life", "like: life", "there is no model 'life' to be like; there are: small, live, fail"),
-        ("like: small", "like: fail_all", "like: fail_all", "models in a circle: fail_draw, which is like fail_all, w"),
+        (
+            "distinct: 7",
+            "states: 7",
+            "states",
+            "unknown key models.small.recorded.states; known here: distinct, seconds",
+        ),
+        (
+            "like: live",
+            "like: life",
+            "like: life",
+            "`like` names 'life', which is not a model; choose from: small, live, fail",
+        ),
+        (
+            "like: small",
+            "like: fail_all",
+            "like: fail_all",
+            "these models are like each other, in a circle: fail_draw, which is like fail_all, w",
+        ),
         ("like: small", "like: fail_draw", "like: fail_draw\n", "a circle: fail_draw, which is like fail_draw; remove"),
         ("fails: deadlock", "fails: never", "fails: never", "models.fail_stuck.fails is 'never'; write `invariant "),
         ("property Ends", "property", "fails: property", "models.fail_live.fails is 'property'; write "),
         ("invariant Small", "invariant Tiny", "fails: invariant Tiny", "does not check Tiny; it checks NoTicketTwice,"),
-        ("module: Live", "module: Absent", "module: Absent", r"module is 'Absent', but there is no \S+/Absent.tla; na"),
-        ("faults: Faults", "faults: Absent", "faults: Absent", r"faults is 'Absent', but there is no \S+/Absent.tla"),
+        (
+            "module: Live",
+            "module: Absent",
+            "module: Absent",
+            r"module is 'Absent', but \S+/Absent.tla does not exist; na",
+        ),
+        (
+            "faults: Faults",
+            "faults: Absent",
+            "faults: Absent",
+            r"faults is 'Absent', but \S+/Absent.tla does not exist",
+        ),
         ("  module: Ticket\n", "", "small:", "models.small has no module; add `module` to it or to `base`"),
-        ("- Last = 5", "- Last 5", "Last 5", "'Last 5' gives no constant a value; write `NAME = VALUE` or `NAME <- O"),
-        ("- More = {1,", "- Draw = {1,", "Draw = {1", "the constant Draw is there twice; keep one of them"),
-        ("models:\n", "model:\n", "model:", "model is no key; known here: base, models; see docs/reference/models.md"),
+        ("- Last = 5", "- Last 5", "Last 5", "'Last 5' does not set a constant; write `NAME = VALUE` or `NAME <- O"),
+        ("- More = {1,", "- Draw = {1,", "Draw = {1", "there are two values for the constant Draw; keep one of them"),
+        (
+            "models:\n",
+            "model:\n",
+            "model:",
+            r"unknown key model \(did you mean models\?\); known here: base, models; see docs/reference/models.md",
+        ),
         (TICKET, "[]", "[]", "the file must be a mapping; its keys are base, models; see docs/reference/models.md"),
-        (TICKET, "base: }", "}", "no YAML: "),
+        (TICKET, "base: }", "}", "this is not valid YAML: "),
     ],
 )
 def test_a_mistake_is_named_with_its_place(folder: Path, old: str, new: str, place: str, complaint: str) -> None:
@@ -215,7 +250,11 @@ def test_the_command_names_the_place_of_a_mistake(
     _write(folder, TICKET.replace("like: live", "like: life"))
     monkeypatch.setattr(sys, "argv", ["check", "limiter"])
     assert command.main() == 1
-    assert re.search(r"^\S+/models.yaml:\d+:5: error: there is no model 'life'", capsys.readouterr().err, re.MULTILINE)
+    assert re.search(
+        r"^\S+/models.yaml:\d+:5: error: `like` names 'life', which is not a model",
+        capsys.readouterr().err,
+        re.MULTILINE,
+    )
 
 
 RECORD = "recorded: {distinct: 41, seconds: 2.3}"

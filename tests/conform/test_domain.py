@@ -130,33 +130,36 @@ def test_keys_reach_every_cell_and_share_one():
     [
         ({"vary": {"nowhere.kind": "all"}}, "'nowhere' is not one of message, env, order"),
         ({"vary": {"message.price": "all"}}, "'price' is not one of kind, key"),
-        ({"vary": {"kind": "all"}}, "'kind' is no place"),
-        ({"given": {"message.kind": "Steal"}}, "'Steal' is no member of {enum: [Buy, Sold]}"),
-        ({"given": {"message.amount": 65_536}}, "65536 is no value of u16, which holds 0..65535"),
+        ({"vary": {"kind": "all"}}, "'kind' is not a place"),
+        ({"given": {"message.kind": "Steal"}}, "'Steal' is not a member of {enum: [Buy, Sold]}"),
+        ({"given": {"message.amount": 65_536}}, "65536 is not a value of u16, which holds 0..65535"),
         (
             {"given": {"message.slot": 4_000_000_000}},
-            "a value of u32, but not one that TLC can compute with: its integers end at 2147483647",
+            "a value of u32, but TLC cannot compute with it: its integers end at 2147483647",
         ),
-        ({"given": {"message.seen": [1, 2, 3]}}, "is no value of {set: u8, max: 2}"),
-        ({"vary": {"message.slot": "all"}}, "message.slot is hashed from message.key; vary that"),
+        ({"given": {"message.seen": [1, 2, 3]}}, "is not a value of {set: u8, max: 2}"),
+        ({"vary": {"message.slot": "all"}}, "message.slot is the hash of message.key; vary that instead"),
         ({"vary": {"message.kind": []}}, "has 0 cases"),
-        ({"given": {"message.ticket": 1}}, "message.ticket is handed over: xdp takes it as zero"),
-        ({"given": {"order.parts.1.state": "Open", "order.parts": []}}, "[] is no value of {array: {record: {state"),
+        ({"given": {"message.ticket": 1}}, "message.ticket is a handover field, zero in xdp"),
+        ({"given": {"order.parts.1.state": "Open", "order.parts": []}}, "[] is not a value of {array: {record: {state"),
         ({"given": {"order.limits.2": 1, "order.limits": [1, 2]}}, "order.limits and order.limits.2: give one of them"),
-        ({"given": {"order.limits.3": 1}}, "there is no element 3 of 2, which count from 1"),
+        ({"given": {"order.limits.3": 1}}, "there is no element 3; elements are numbered from 1 to 2"),
         ({"given": {"order.parts.1.price": 1}}, "'price' is not one of state, key, size"),
-        ({"given": {"order.left.1": 1}}, "1 leads nowhere in u10"),
-        ({"given": {"order.parts.1.state.x-y": 1}}, "is no place: write message.FIELD"),
+        ({"given": {"order.left.1": 1}}, "u10 has no part 1"),
+        ({"given": {"order.parts.1.state.x-y": 1}}, "is not a place: write message.FIELD"),
         ({"given": {"order.left": "=message.amount"}}, "'=message.amount' is u16, not u10"),
-        ({"given": {"message.amount": "=message.amount"}}, "'=message.amount' stands for nothing"),
-        ({"given": {"order.left": "=order.left"}}, "'=order.left' stands for nothing"),
-        ({"only": ["tiny"]}, "only 'tiny': there is small, shipped"),
+        ({"given": {"message.amount": "=message.amount"}}, "'=message.amount' refers to nothing"),
+        ({"given": {"order.left": "=order.left"}}, "'=order.left' refers to nothing"),
+        ({"only": ["tiny"]}, "`only` names 'tiny'; choose from small, shipped"),
         ({"together": [[{"message.kind": "Buy"}, {"message.amount": 1}]]}, "must name the same places"),
         ({"hook": "tc"}, "the layout has no hook tc"),
         ({"hook": 2}, "the layout has no hook 2"),
-        ({"contended": 1}, "section 1 of xdp takes no cell for itself"),
+        ({"contended": 1}, "section 1 of xdp locks no cell"),
         ({"contended": 3}, "section 3 of xdp"),
-        ({"vary": {"message.amount": list(range(1000)), "order.left": list(range(1000))}}, f"1 to {CASES_MAX} will do"),
+        (
+            {"vary": {"message.amount": list(range(1000)), "order.left": list(range(1000))}},
+            f"it must have 1 to {CASES_MAX}",
+        ),
     ],
 )
 def test_what_a_family_may_not_say(family, complaint):
@@ -170,12 +173,12 @@ def test_what_a_family_may_not_say(family, complaint):
     [
         (
             "families: [{name: a, hook: xdp}]\nfamilys: []\n",
-            ":2:1: error: familys is no key; known here: use, small, shipped, variants, values, families, samples, "
+            ":2:1: error: unknown key familys (did you mean families?); known here: use, small, shipped, variants, values, families, samples, "
             "variant_samples, pairs_min; see docs/reference/conform.md",
         ),
         (
             "families: [{name: a, hook: xdp, varies: {}}]\n",
-            ":1:33: error: families.0.varies is no key; known here: name, hook, only, sample, given",
+            ":1:33: error: unknown key families.0.varies (did you mean vary?); known here: name, hook, only, sample, given",
         ),
         ("families:\n  - {name: a}\n", ":2:5: error: families.0 has no hook; add it: see docs/reference/conform.md"),
         (
@@ -186,8 +189,11 @@ def test_what_a_family_may_not_say(family, complaint):
         ("families:\n  - {name: a, hook: xdp, vary: {message.kind: some}}\n", "it must be all, or a list of values"),
         ("families: []\n", "families"),
         ("families: [{name: a, hook: xdp}]\npairs_min: 0\n", ":2:1: error: pairs_min is 0"),
-        ("families: [\n", ":2:1: error: no YAML: "),
-        ("- families\n", ":1:1: error: the file must be a mapping; its keys are use, small, shipped, variants, values, families"),
+        ("families: [\n", ":2:1: error: this is not valid YAML: "),
+        (
+            "- families\n",
+            ":1:1: error: the file must be a mapping; its keys are use, small, shipped, variants, values, families",
+        ),
         ("", "the file must be a mapping"),
     ],
 )
@@ -434,10 +440,10 @@ families: [{name: own, hook: xdp}, {name: third, hook: tc}]
             "use: {domain: used.yaml, without: [fourth]}\nfamilies: [{name: own, hook: xdp}]\n",
             "used.yaml has no family 'fourth'",
         ),
-        ("use: {domain: used.yaml}\nfamilies: [{name: first, hook: xdp}]\n", "used.yaml has a family 'first' already"),
+        ("use: {domain: used.yaml}\nfamilies: [{name: first, hook: xdp}]\n", "used.yaml already has a family 'first'"),
         (
             "use: {domain: nowhere.yaml}\nfamilies: [{name: own, hook: xdp}]\n",
-            "nowhere.yaml:1:1: error: it cannot be read",
+            "nowhere.yaml:1:1: error: the file cannot be read",
         ),
         ("use: {without: []}\nfamilies: [{name: own, hook: xdp}]\n", "use has no domain"),
     ],
@@ -461,7 +467,7 @@ def test_a_section_that_loses_is_named_by_its_step():
         domain({"name": "lost", "hook": "xdp", "contended": which}).families[0] for which in ("Take", 2)
     )
     assert by_name.trouble == by_number.trouble and by_name.trouble.section == 2
-    with pytest.raises(DomainError, match="section Look of xdp takes no cell for itself"):
+    with pytest.raises(DomainError, match="section Look of xdp locks no cell"):
         domain({"name": "lost", "hook": "xdp", "contended": "Look"})
     with pytest.raises(DomainError, match="section Tidy of xdp"):
         domain({"name": "lost", "hook": "xdp", "contended": "Tidy"})
@@ -474,5 +480,5 @@ def test_the_terms_are_a_constant():
     patterns = Patterns(protocol)
     assert patterns.real(protocol.env.field("terms"), 1) == int.from_bytes(terms(protocol), "little")
     text = DomainText.model_validate({"families": [{"name": "wrong", "hook": "xdp", "given": {"env.terms": 2}}]})
-    with pytest.raises(DomainError, match="env.terms is a constant of the program: do not give it"):
+    with pytest.raises(DomainError, match="env.terms is a constant of the program: leave it out"):
         Domain(text, protocol, patterns, "conform.yaml")

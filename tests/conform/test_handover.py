@@ -186,7 +186,7 @@ def test_what_a_client_hands_over_cannot_be_given(cloakroom, work):
     path.write_text(CONFORM.replace("hook: xdp\n    sample", "hook: xdp\n    given: {message.round: 5}\n    sample"))
     try:
         with pytest.raises(
-            DomainError, match="message.round is handed over: xdp takes it as zero, whatever the packet has there"
+            DomainError, match="message.round is a handover field, zero in xdp, whatever the packet has there"
         ):
             Campaign(cloakroom, work).stage(LAYOUT)
     finally:

@@ -168,7 +168,7 @@ HEADER = "generated/limiter/limiter_steps.h"
         ),
         (
             made("no such text", "", file=HEADER, conform="MISMATCH"),
-            "no longer applies: error: changing limiter_steps.h: its text has 'no such text' 0 times",
+            "no longer applies: error: cannot change limiter_steps.h: it has 'no such text' 0 times",
         ),
         (
             made("no such text", "", file=STEPS, conform="MISMATCH"),

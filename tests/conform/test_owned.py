@@ -127,5 +127,5 @@ def test_a_section_that_has_its_cell_loses_no_race(office, tmp_path, monkeypatch
     shutil.copytree(office.parent, tmp_path / "spec")
     text = (spec / "conform.yaml").read_text()
     (spec / "conform.yaml").write_text(text.replace("contended: 1\n    rival: {state: Busy, turn: 3}", "contended: 2"))
-    with pytest.raises(DomainError, match="section 2 of xdp takes no cell for itself"):
+    with pytest.raises(DomainError, match="section 2 of xdp locks no cell"):
         Campaign(spec, tmp_path / "work").small(LAYOUT)

@@ -110,7 +110,7 @@ def test_scripts_are_right_as_far_as_their_shells_see(script):
     [
         (["lock"], 2, "'lock' is not PROTOCOL=NAME"),
         (["nothing=here"], 2, "there is no protocol 'nothing'"),
-        (["lock=nobody.invalid"], 2, "nobody knows the address of nobody.invalid"),
+        (["lock=nobody.invalid"], 2, "cannot look up the address of nobody.invalid"),
     ],
 )
 def test_the_client_tells_mistakes(arguments, status, message, capsys):

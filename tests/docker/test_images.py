@@ -37,7 +37,7 @@ def test_a_build_that_fails_names_its_log(using, tmp_path):
 
 
 def test_a_base_image_that_cannot_be_pulled_is_made_by_another_command(using):
-    with pytest.raises(EngineError, match="debian:.* is not there and cannot be pulled: `just docker base` makes it"):
+    with pytest.raises(EngineError, match="debian:.* does not exist and cannot be pulled: `just docker base` makes it"):
         images.require_base(using('"image inspect"*) exit 1 ;;\npull*) exit 1 ;;'))
 
 

@@ -120,9 +120,7 @@ def test_only_a_mirror_that_was_named_stays_in_the_base_image(client, mirror, ke
     monkeypatch.setattr(base.os, "geteuid", lambda: 0)
     script = client(f'import*) tar -x -C {tmp_path} ;;\n"image inspect"*) echo 75000000 ;;')
     sentence = base.make(Engine(str(script), "28"), tmp_path / "work", mirror)
-    assert (
-        sentence.startswith("debian:") and "is Debian 12.99, 75 MB; the Dockerfile's name for it says 12." in sentence
-    )
+    assert sentence.startswith("debian:") and "is Debian 12.99, 75 MB; the Dockerfile names 12." in sentence
     sources = tmp_path / "etc/apt/sources.list"
     assert sources.exists() == kept and (
         not kept or sources.read_text() == "deb http://named.test/debian bookworm main\n"

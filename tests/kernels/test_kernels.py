@@ -64,7 +64,7 @@ def test_a_lowered_budget_fails_naming_program_kernel_and_line(limiter, work, li
     found = measure(HERE, Asked(["limiter"], [], 0, limiter, work), quiet)
     (fault,) = found.faults
     assert f"kernel host: limiter_xdp: {limit} " in fault and "is over its budget of 1" in fault
-    assert "the most of one line is of spec/limiter/LimiterSteps.tla:" in fault
+    assert "the line with the most instructions is spec/limiter/LimiterSteps.tla:" in fault
     log = REPOSITORY / found.origins["limiter_xdp"]["log"]
     assert found.origins["limiter_xdp"]["log"] in fault
     # Quoted: a line of the TLA+, with its place.
@@ -149,7 +149,7 @@ def test_every_program_has_a_budget_on_every_kernel_of_the_list():
 
 
 def test_an_unknown_kernel_is_named_with_those_there_are():
-    with pytest.raises(UnknownKernel, match="there are: host, 6.1, 6.12"):
+    with pytest.raises(UnknownKernel, match="choose from: host, 6.1, 6.12"):
         listed.chosen(["5.15"])
     done = subprocess.run(
         [sys.executable, "-m", "harness.kernels", "--kernel", "5.15"], check=False, capture_output=True, text=True
@@ -158,7 +158,7 @@ def test_an_unknown_kernel_is_named_with_those_there_are():
 
 
 def test_an_unknown_package_is_named_with_those_there_are():
-    with pytest.raises(MachineError, match=r"apt knows no package dpk; there are: .*\bdpkg\b"):
+    with pytest.raises(MachineError, match=r"apt knows no package dpk; choose from: .*\bdpkg\b"):
         check_known("dpk")
     with pytest.raises(MachineError, match="apt knows no package stepwise-kernel; `apt-get update`"):
         check_known("stepwise-kernel")

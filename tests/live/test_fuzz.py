@@ -135,14 +135,14 @@ def test_without_a_reference_it_is_a_sentence(capsys, monkeypatch):
     monkeypatch.setattr(plugin, "has_reference", lambda protocol: protocol != "limiter")
     assert main(["limiter", "--only", "examples", "--rounds", "1"]) == 2
     said = capsys.readouterr()
-    assert "limiter cannot be fuzzed" in said.err and "spec/limiter/reference.py is not there" in said.out
+    assert "limiter cannot be fuzzed" in said.err and "spec/limiter/reference.py does not exist" in said.out
     assert "FAILED" not in said.out
 
 
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        (["--minutes", "1", "--rounds", "1"], "--minutes and --rounds both say how long: give one of them"),
+        (["--minutes", "1", "--rounds", "1"], "--minutes and --rounds both limit the run: give only one of them"),
         (["--minutes", "nan"], "'nan' is not a number of minutes: give one above 0"),
         (["--rounds", "0"], "0 rounds play nothing: give 1 or more"),
         (["--seed", "-1"], "'-1' is not a number: give 0 or more"),
@@ -160,13 +160,14 @@ def test_mistakes_of_the_command_line_are_sentences(capsys, arguments, complaint
     [
         (
             "fuzz: {actor: 2}\n",
-            "spec/limiter/workload.yaml:1:8: error: fuzz.actor is no key; known here: actors, variants; see "
+            "spec/limiter/workload.yaml:1:8: error: unknown key fuzz.actor (did you mean actors?); "
+            "known here: actors, variants; see "
             "docs/reference/live.md",
         ),
         ("fuzz:\n  actors: none\n", ':2:3: error: fuzz.actors is "none"; it must be a whole number'),
         ("demo: {phases: [{title: a}]}\n", "error: demo.phases.0 has no seconds; add it"),
         ("fuzz: [\n", ":2:1: error: no YAML: "),
-        ("play: {}\n", "error: play is no key; known here: fuzz, kill, crash, demo"),
+        ("play: {}\n", "error: unknown key play; known here: fuzz, kill, crash, demo"),
     ],
 )
 def test_a_workload_that_is_wrong(tmp_path, monkeypatch, text, complaint):

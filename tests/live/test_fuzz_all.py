@@ -143,8 +143,8 @@ def test_what_cannot_be_played_is_said_and_given_up_and_is_no_failure(played, mo
 def test_what_was_not_reached_is_said(played):
     stages, said = run(Plan(["kv", "limiter"], ["kill"], seed=5, minutes=1e-9))
     assert said == ["limiter: no kill: of no use"]
-    assert "the time was over before the first round of kv kill" in campaign.told(Plan(["kv"], [], seed=5), stages, 0)
-    with pytest.raises(LiveError, match="limiter cannot be fuzzed: there is none of kill"):
+    assert "the time ended before the first round of kv kill" in campaign.told(Plan(["kv"], [], seed=5), stages, 0)
+    with pytest.raises(LiveError, match="limiter cannot be fuzzed: they have none of kill"):
         run(Plan(["limiter"], ["kill"], seed=5, rounds=1))
 
 
@@ -206,7 +206,7 @@ def test_a_fault_that_is_seeded_is_found_saved_and_found_again(capsys):
     again = scratch.run("-m", "harness.fuzz", "replay", name)
     assert again.returncode == 1 and f"FAILED {name}: {example.failure}" in again.stdout, again.stdout + again.stderr
     assert main(["replay", str(path), "--quiet"]) == 0
-    assert f"ok {path}: {counted(len(example.moves), 'move')}, all as the reference says" in capsys.readouterr().out
+    assert f"ok {path}: {counted(len(example.moves), 'move')}, all as in the reference" in capsys.readouterr().out
 
 
 def test_a_load_that_fails_is_saved_with_its_history_and_fails_again(capsys):
@@ -277,7 +277,7 @@ def test_what_cannot_be_replayed_is_a_sentence(text, complaint, tmp_path, capsys
     assert main(["replay", str(path)]) == 2
     assert complaint in capsys.readouterr().err
     assert main(["replay", str(tmp_path / "nothing.json")]) == 2
-    assert "nothing.json: it is not there" in capsys.readouterr().err
+    assert "nothing.json: it does not exist" in capsys.readouterr().err
 
 
 # --- Histories ------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def test_right_cells():
     "table, change, complaint",
     [
         ("shelf", {"taken": frozenset()}, "spot 2 of shelf 0 is not taken, and key 2 has its tail there"),
-        ("shelf", {"taken": frozenset({0, 1})}, "spot 1 of shelf 0 is taken, and nobody's"),
+        ("shelf", {"taken": frozenset({0, 1})}, "spot 1 of shelf 0 is taken, but no key owns it"),
         ("tail", {"bytes": (0, 5)}, "key 2 of bucket 0 is version 1 of 41 bytes"),
         ("bucket", {"entries": (long_entry(1, spot=1), entry(0))}, "spot 1 of shelf 0 is not taken"),
         ("bucket", {"entries": (long_entry(1, spot=0), entry(0))}, "spot 0 of shelf 0 is not taken"),
@@ -129,7 +129,7 @@ def test_right_cells():
             {"keys": (2, 4), "marks": ("Dirty", "Dirty"), "entries": (long_entry(1),) * 2},
             "the keys [2, 4] have their tails in one spot, 2",
         ),
-        ("bucket", {"marks": ("Gone", "Empty")}, "spot 2 of shelf 0 is taken, and nobody's"),
+        ("bucket", {"marks": ("Gone", "Empty")}, "spot 2 of shelf 0 is taken, but no key owns it"),
     ],
 )
 def test_wrong_shelves(table, change, complaint):

@@ -211,7 +211,7 @@ def test_an_answer_about_another_record_is_none(changes):
 
 
 def test_a_value_that_is_too_long():
-    with pytest.raises(ValueError, match="a value of 33 bytes cannot be logged: there is room for 32"):
+    with pytest.raises(ValueError, match="a value of 33 bytes cannot be logged: the longest has 32"):
         opened_session().append("MEMORY", 7, 1, bytes(33), 10)
 
 

@@ -140,7 +140,7 @@ def test_right_files():
             [*OPERATIONS[:5], told(5, key="0", outcome="Full")],
             "transaction 4 was answered Full of None, and is (1, 0, 4)",
         ),
-        (OPERATIONS[1:], "(1, 0, 1) has transaction 1, and nobody asked for that"),
+        (OPERATIONS[1:], "(1, 0, 1) has transaction 1, but no client asked for it"),
     ],
 )
 def test_wrong_answers(operations, complaint):
@@ -169,7 +169,7 @@ def test_wrong_entries(entries, complaint):
         (ROWS[1:], "key 5 was not recovered"),
         ([*ROWS, ROWS[0] | {"key": "9"}], "key 9 was recovered as"),
         ([ROWS[0] | {"version": "2", "value": "0002", "deletes": "false"}, *ROWS[1:]], "key 5 was recovered as"),
-        ([*ROWS, ROWS[0]], "and the newest record of it is None"),
+        ([*ROWS, ROWS[0]], "but its newest record is None"),
     ],
 )
 def test_wrong_rows(rows, complaint):

@@ -152,7 +152,7 @@ def test_what_cannot_be_written_is_said_and_nothing_is(server, callers):
 
     with pytest.raises(TransactionError, match="key 3 has, or is to have, a value of more than 40 bytes"):
         caller.transaction(write_long)
-    with pytest.raises(TransactionError, match="writes 4 keys at most, and key 5 is one more"):
+    with pytest.raises(TransactionError, match="writes at most 4 keys, so it cannot write key 5 too"):
         caller.transaction(lambda transaction: [transaction.put(key, b"") for key in range(1, 6)])
     assert caller.get(1).value == b"one" and not any(holding.places for holding in server.reference.holdings.values())
 

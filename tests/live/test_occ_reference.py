@@ -102,7 +102,7 @@ def test_right_cells():
     [
         ("bucket", 1, {"pinned": frozenset({1})}, "key 1 is locked at place 2 of session 1, and not pinned"),
         ("bucket", 1, {"pinned": frozenset({1})}, "place 2 of session 1 has a way of bucket 1 that is not pinned"),
-        ("bucket", 1, {"keys": (1, 2)}, "key 2 of bucket 1 is pinned, and nobody has locked it"),
+        ("bucket", 1, {"keys": (1, 2)}, "key 2 of bucket 1 is pinned, but no session has locked it"),
         ("bucket", 0, {"pinned": frozenset({0})}, "way 1 of bucket 0, which is Empty, is pinned by 0 places"),
         ("bucket", 1, {"marks": ("Dirty", "Empty")}, "way 2 of bucket 1, which is Empty, is pinned by 1 places"),
         ("transaction", 1, {"ways": (1, 0, 1, 0)}, "way 1 of bucket 1, which is Dirty, is pinned by 2 places"),

@@ -112,8 +112,8 @@ def test_the_store_has_the_newest_of_each_key(log, store, tmp_path):
 
 def test_the_store_is_meant_and_not_what_uses_its_tables():
     assert set(recover.able("restore")) >= {"kv", "occ"}
-    assert recover.one(None, "restore", "--into", "takes no rows") == "kv"
-    assert recover.one("occ", "restore", "--into", "takes no rows") == "occ"
+    assert recover.one(None, "restore", "--into", "cannot restore rows") == "kv"
+    assert recover.one("occ", "restore", "--into", "cannot restore rows") == "occ"
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ FAULTS = {
         "stepwise_frame.h",
         "stepwise_where(stepwise_less_bit(0, udp->check),\n\t\t\t\t    stepwise_fold(udp->check + change))",
         "stepwise_fold(udp->check + change)",
-        "no checksum stays none",
+        "a message without a checksum stays without one",
     ),
     "a field at an odd place summed as if at an even one": (
         "log",

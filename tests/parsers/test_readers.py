@@ -259,7 +259,7 @@ def test_a_fault_ends_the_command_and_says_how_to_replay_it(
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["nothing"], "there is no reader 'nothing'; there are segments and rows and frames"),
+        (["nothing"], "there is no reader 'nothing'; choose from segments and rows and frames"),
         (["rows", "--inputs", "0"], "'0' is not a number of inputs"),
         (["rows", "--seed", "0"], "'0' is not a seed"),
         (["--replay", "a.input"], "name the one target"),

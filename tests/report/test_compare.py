@@ -129,7 +129,7 @@ def test_the_same_results_have_no_changes(tmp_path):
 def test_what_is_on_one_side_only_is_said(tmp_path, changed):
     old = {name: found for name, found in made_up.everything().items() if name.startswith("check")}
     text = as_text(list(parts_of(tmp_path, old, changed).values()))
-    assert "Seeded faults: nothing to compare: old results have none" in text
+    assert "Seeded faults: nothing to compare: old results have no figures of it" in text
     assert (
         "Model checking: 3 changes, 0 as before\n"
         "  changed  ticket/small: distinct states  4,000 -> 4,100  +100 (+2.5%)\n" in text
@@ -151,9 +151,9 @@ def test_a_report_has_its_results_in_it(tmp_path, folder, full, changed):
     "text, said",
     [
         ("<html></html>", "neither a folder of results nor a report"),
-        ('<script type="application/json" id="results">[{"format": 1}]</script>', "is no file of results"),
+        ('<script type="application/json" id="results">[{"format": 1}]</script>', "is not a valid file of results"),
         ('<script type="application/json" id="results">[</script>', "cannot read the results"),
-        ('<script type="application/json" id="results">[3]</script>', "is no file of results"),
+        ('<script type="application/json" id="results">[3]</script>', "is not a valid file of results"),
     ],
 )
 def test_what_is_no_report_is_refused_by_name(tmp_path, text, said):

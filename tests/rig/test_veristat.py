@@ -80,7 +80,7 @@ def test_no_budget_is_a_fault():
 def test_errors_say_what_to_do(tmp_path):
     with pytest.raises(veristat.VeristatError, match="just build"):
         veristat.measure(tmp_path / "absent.bpf.o")
-    with pytest.raises(UnknownProtocol, match="there are: .*lock"):
+    with pytest.raises(UnknownProtocol, match="choose from: .*lock"):
         chosen(["absent"])
     done = subprocess.run(
         [sys.executable, "-m", "harness.veristat", "absent"], check=False, capture_output=True, text=True

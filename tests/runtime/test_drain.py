@@ -249,7 +249,10 @@ def test_files_that_are_not_of_these_tables_are_refused(ledger: Ledger, tmp_path
     ledger.fill(3)
     ledger.end(daemon)
     refused = ledger.refuse("serve", "--segments", str(path.parent))
-    assert "lane 0 ends at number 20 there, but the tables have written 1 and no longer have the records between" in refused
+    assert (
+        "lane 0 ends at number 20 there, but the tables have written 1 and no longer have the records between"
+        in refused
+    )
     daemon = ledger.begin()
     ledger.end(daemon)
     for name in ("00000001.log", "00000002.log"):
@@ -476,7 +479,7 @@ def test_recipes_find_a_folder(
     code, said = just("load", "ledger", ledger.iface, "--segments", str(tmp_path / "other"))
     assert code == 1 and "name the folder that they were drained to" in said
     assert not ledger.status()["daemon"]["alive"], "a daemon that could not start has ended when that is reported"
-    assert f"`just serve ledger --segments {tmp_path / 'other'}` starts it once the reason above is removed" in said
+    assert f"once the reason above is removed, `just serve ledger --segments {tmp_path / 'other'}` starts it" in said
     serving = os.fork()
     if serving == 0:  # it becomes the daemon
         just("serve", "ledger", "--daemonize")
@@ -491,7 +494,7 @@ def test_recipes_find_a_folder(
     code, said = just("load", "ledger", ledger.iface)
     assert (
         code == 1
-        and "cannot make /proc/nowhere/ledger, which ledger is to be drained to: No such file or directory" in said
+        and "cannot make /proc/nowhere/ledger, the folder for the files of ledger: No such file or directory" in said
     )
     ledger.segments = tmp_path / "named"
     assert just("load", "ledger", ledger.iface, "--segments", str(ledger.segments))[0] == 0

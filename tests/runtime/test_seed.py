@@ -27,7 +27,7 @@ def test_what_the_option_refuses():
         assert server.tables_seed() == given
         server.unload()
         code, said = loaded(server, "--seed", other)
-        assert code == 1 and "there are tables, in which cells were found by another one" in said
+        assert code == 1 and "the existing tables use another seed" in said
         for wrong in ("", "1", seed + "0", seed[:-1] + "g", str(Seed(1, 2, 5)), str(Seed(1, 3, 4))):
             code, said = loaded(server, "--seed", wrong)
             assert code == 2 and f"--seed {wrong}: give 48 hexadecimal digits" in said

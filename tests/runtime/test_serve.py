@@ -317,9 +317,7 @@ def test_who_needs_a_daemon_that_is_dead_is_told_so(echo: Echo, family: int) -> 
             assert other.ask(ADD, 3, 4, echo.rig.server.ipv4) == (ADDED, 3, 4), (
                 "what the kernel answers needs no daemon"
             )
-        assert (
-            "not running: forwarded requests are refused (ICMP port unreachable" in echo.succeed("status").stdout
-        )
+        assert "not running: forwarded requests are refused (ICMP port unreachable" in echo.succeed("status").stdout
         echo.serve()
         connected.send(MESSAGE.pack(ASK, 0, 0))
         assert MESSAGE.unpack(connected.recv(100))[0] == COMPLETED

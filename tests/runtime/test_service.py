@@ -82,13 +82,13 @@ def test_load_starts_a_daemon_that_was_killed(echo: Echo, recipe: Recipe, client
     wait_for(lambda: daemon_pid(echo) is None, "it ends")
     code, output, said = recipe("load", "echo", echo.iface)
     assert code == 0, said
-    assert output.endswith(f"echo is loaded on {echo.iface} already; its daemon was not running and is started\n")
+    assert output.endswith(f"echo is already loaded on {echo.iface}; its daemon was not running and is started\n")
     assert daemon_pid(echo) not in (None, killed)
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
 
     code, _, errors = recipe("load", "echo", echo.iface)
     assert code == 1
-    assert f"echo is loaded on {echo.iface} already, and its daemon runs; `just unload {echo.iface}` first" in errors
+    assert f"echo is already loaded on {echo.iface}, and its daemon runs; `just unload {echo.iface}` first" in errors
 
 
 def test_load_whose_daemon_does_not_start(echo: Echo, recipe: Recipe) -> None:
@@ -96,8 +96,8 @@ def test_load_whose_daemon_does_not_start(echo: Echo, recipe: Recipe) -> None:
         code, _, errors = recipe("load", "echo", echo.iface)
         assert code == 1 and "another process has it" in errors
         assert (
-            f"echo is loaded on {echo.iface}, but nothing answers what the kernel forwards; `just serve echo` starts it"
-            in errors
+            f"echo is loaded on {echo.iface}, but no daemon answers forwarded requests; once the reason above "
+            "is removed, `just serve echo` starts it" in errors
         )
     assert recipe("load", "echo", echo.iface)[0] == 0
 
@@ -108,7 +108,11 @@ def test_a_deleted_interface_is_unloaded(echo: Echo, recipe: Recipe) -> None:
     delete_interface(echo.rig, "brief")
     assert "gone: unload it" in recipe("status")[1]
     code, output, errors = recipe("unload", "brief")
-    assert code == 0 and "unloaded from brief, which no longer exists" in errors and "the daemon of echo has ended" in output
+    assert (
+        code == 0
+        and "unloaded from brief, which no longer exists" in errors
+        and "the daemon of echo has ended" in output
+    )
     assert echo.status()["interfaces"] == []
 
 
@@ -242,7 +246,7 @@ def test_an_edited_layout_is_noticed(
     copy_of_limiter: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit(copy_of_limiter / "spec/limiter/layout.yaml", "20231", "20232")
-    assert "generated/limiter is not what spec/limiter gives now (" in refusal(stale=False)
+    assert "generated/limiter is older than spec/limiter (" in refusal(stale=False)
     assert "run `just generate limiter`; or add --stale" in refusal(stale=False)
 
     built: list[str] = []
@@ -256,7 +260,7 @@ def test_an_edited_layout_is_noticed(
 
 def test_a_specification_that_does_not_compile_is_noticed(copy_of_limiter: Path) -> None:
     edit(copy_of_limiter / "spec/limiter/layout.yaml", "20231", "nowhere")
-    assert "spec/limiter does not compile, so that generated/limiter is of an older one; the first error is" in refusal(
+    assert "spec/limiter does not compile, so generated/limiter is of an older one; the first error is" in refusal(
         stale=False
     )
 
@@ -266,7 +270,7 @@ def test_build_warns_and_goes_on(copy_of_limiter: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().err == ""
     edit(copy_of_limiter / "spec/limiter/layout.yaml", "20231", "20232")
     freshness.warn("limiter")
-    assert "warning: generated/limiter is not what spec/limiter gives now" in capsys.readouterr().err
+    assert "warning: generated/limiter is older than spec/limiter" in capsys.readouterr().err
 
 
 def test_without_java_it_is_not_known(

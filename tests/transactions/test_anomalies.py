@@ -344,7 +344,7 @@ def test_every_anomaly_has_a_history():
 def test_the_witness_is_a_cycle(tmp_path):
     text = case("real time")[1]
     assert judged(text, tmp_path).text.splitlines()[1:] == [
-        "  transaction 2 -rt-> transaction 3: the one had ended at 30, the other began at 40",
+        "  transaction 2 -rt-> transaction 3: the one had ended at 30, the other started at 40",
         "  transaction 3 -rw-> transaction 2: key 1: the one read version 1, the other wrote version 2",
     ]
     assert judged(case("lost insertion")[1], tmp_path).text.splitlines()[1:] == [

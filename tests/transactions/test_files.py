@@ -15,27 +15,27 @@ GOOD = "# a comment\n\n7 4 write 11 Committed:1 10 20\n7 0 end - Committed 10 20
 
 # A line that is wrong, and what is said of it.
 WRONG = {
-    "7 4 write 11 Committed:1 10": "6 words where an operation has 7",
-    "seven 4 write 11 Committed:1 10 20": "the transaction is a number below 18446744073709551616, not 'seven'",
-    "7 -4 write 11 Committed:1 10 20": "the key is a number",
-    "18446744073709551616 4 write 11 Committed:1 10 20": "the transaction is a number",
-    "7 4 write 11 Committed:1 soon 20": "the call is a number",
-    "7 4 write 11 Committed:1 10 later": "the return is a number of nanoseconds or '-', not 'later'",
+    "7 4 write 11 Committed:1 10": "6 words, but an operation has 7",
+    "seven 4 write 11 Committed:1 10 20": "the transaction must be a number below 18446744073709551616, not 'seven'",
+    "7 -4 write 11 Committed:1 10 20": "the key must be a number",
+    "18446744073709551616 4 write 11 Committed:1 10 20": "the transaction must be a number",
+    "7 4 write 11 Committed:1 soon 20": "the call must be a number",
+    "7 4 write 11 Committed:1 10 later": "the return must be a number of nanoseconds or '-', not 'later'",
     "7 4 write 11 Committed:1 20 10": "returned at 10, before its call at 20",
-    "7 4 write 11 Committed:1 10 -": "there is an outcome, Committed:1, but no return",
-    "7 4 write 11 Committed 10 20": "the version after Committed is a number from 1 to 4294967295, not ''",
-    "7 4 write 11 Committed:0 10 20": "the version after Committed is a number from 1 to 4294967295, not '0'",
-    "7 4 write 11 Committed:4294967296 10 20": "the version after Committed is a number",
-    "7 4 read 11 Value:new 10 20": "the version after Value is a number from 1 to 4294967295, not 'new'",
-    "7 4 read - Missing:-1 10 20": "the version after Missing is a number from 0 to 4294967295, not '-1'",
-    "7 4 write - Committed:1 10 20": "the digest of a value is a number below 18446744073709551616, not '-'",
-    "7 4 read 11 Missing:3 10 20": "read Missing has no argument: '-', not '11'",
-    "7 4 write 11 -:3 10 -": "write - has no version",
-    "7 0 end - Committed:3 10 20": "end Committed has no version",
-    "7 4 end - Committed 10 20": "the key of an end is 0, not 4",
-    "7 4 write 11 Granted:1 10 20": "'write' with the outcome 'Granted' where one of read Value, ",
-    "7 4 update 11 Committed:1 10 20": "'update' with the outcome 'Committed' where one of ",
-    "7 0 end - Committed 10 21": "the transaction 7 has ended before",
+    "7 4 write 11 Committed:1 10 -": "it has the outcome Committed:1, but no return",
+    "7 4 write 11 Committed 10 20": "the version after Committed must be a number from 1 to 4294967295, not ''",
+    "7 4 write 11 Committed:0 10 20": "the version after Committed must be a number from 1 to 4294967295, not '0'",
+    "7 4 write 11 Committed:4294967296 10 20": "the version after Committed must be a number",
+    "7 4 read 11 Value:new 10 20": "the version after Value must be a number from 1 to 4294967295, not 'new'",
+    "7 4 read - Missing:-1 10 20": "the version after Missing must be a number from 0 to 4294967295, not '-1'",
+    "7 4 write - Committed:1 10 20": "the digest of a value must be a number below 18446744073709551616, not '-'",
+    "7 4 read 11 Missing:3 10 20": "read Missing must have the argument '-', not '11'",
+    "7 4 write 11 -:3 10 -": "write - cannot have a version",
+    "7 0 end - Committed:3 10 20": "end Committed cannot have a version",
+    "7 4 end - Committed 10 20": "the key of an end must be 0, not 4",
+    "7 4 write 11 Granted:1 10 20": "'write' with the outcome 'Granted', which must be one of read Value, ",
+    "7 4 update 11 Committed:1 10 20": "'update' with the outcome 'Committed', which must be one of ",
+    "7 0 end - Committed 10 21": "the transaction 7 already ended",
     "8 4 write 12 Committed:2 10 20": "the transaction 8 has no end",
 }
 
@@ -55,7 +55,7 @@ def test_file_that_cannot_be_read(tmp_path):
         check([tmp_path / "missing.txt"])
     path = tmp_path / "history.txt"
     path.write_bytes(b"7 4 write \xff")
-    with pytest.raises(TransactionsError, match="a history is text, and this has the byte 0xff"):
+    with pytest.raises(TransactionsError, match="a history must be UTF-8 text, but this has the byte 0xff"):
         check([path])
     path.write_text("# nothing\n")
     with pytest.raises(TransactionsError, match="no transaction was recorded"):
@@ -100,4 +100,4 @@ def test_command(tmp_path):
     assert (done.returncode, done.stderr) == (1, "") and "\nNOT strictly serializable: " in done.stdout
     done = run(str(broken))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"transactions: {broken}:1: 2 words where an operation has 7, in 'one two'\n"
+    assert done.stderr == f"transactions: {broken}:1: 2 words, but an operation has 7, in 'one two'\n"

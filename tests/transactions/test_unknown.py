@@ -250,7 +250,7 @@ def test_what_is_its_own_is_no_step(tmp_path):
     verdict = judged(tmp_path, SETUP, own, over, observer(9, "1 read 13 Value:3; 3 read - Missing:9"))
     assert verdict.text.splitlines()[1:] == [
         "  transaction 9 -rw-> transaction 2: key 3: "
-        "the one read no value after version 9, the other wrote a version that is not known",
+        "the one read no value after version 9, the other wrote an unknown version",
         "  transaction 2 -ww-> transaction 8: key 1: the one wrote version 2, the other wrote version 3",
         "  transaction 8 -wr-> transaction 9: key 1: the one wrote version 3, the other read version 3",
     ]

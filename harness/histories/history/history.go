@@ -70,21 +70,21 @@ func Read(reader io.Reader) ([]Record, error) {
 func parse(text string) (Record, error) {
 	fields := strings.Fields(text)
 	if len(fields) != words {
-		return Record{}, fmt.Errorf("%d words where an operation has %d: %q", len(fields), words, text)
+		return Record{}, fmt.Errorf("%d words, but an operation has %d: %q", len(fields), words, text)
 	}
 	client, err := strconv.Atoi(fields[0])
 	if err != nil {
-		return Record{}, fmt.Errorf("the client is a number, not %q", fields[0])
+		return Record{}, fmt.Errorf("the client must be a number, not %q", fields[0])
 	}
 	call, err := strconv.ParseInt(fields[5], 10, 64)
 	if err != nil {
-		return Record{}, fmt.Errorf("the call is a number of nanoseconds, not %q", fields[5])
+		return Record{}, fmt.Errorf("the call must be a number of nanoseconds, not %q", fields[5])
 	}
 	returned := int64(Never)
 	if fields[6] != None {
 		returned, err = strconv.ParseInt(fields[6], 10, 64)
 		if err != nil {
-			return Record{}, fmt.Errorf("the return is a number of nanoseconds or %q, not %q", None, fields[6])
+			return Record{}, fmt.Errorf("the return must be a number of nanoseconds or %q, not %q", None, fields[6])
 		}
 	}
 	if returned < call {

@@ -116,7 +116,7 @@ def test_what_older_kernels_have_is_generated(tmp_path: Path) -> None:
         (
             ["generate", "--spec", str(LIMITER), "--out", "out", "--older"],
             1,
-            "spec/limiter/layout.yaml has nothing for older kernels",
+            "spec/limiter/layout.yaml has no variant for older kernels",
         ),
     ],
 )
@@ -130,7 +130,7 @@ def test_user_errors_are_sentences(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", ":1:5: error: no YAML: expected the node content"),
+        ("a: [", ":1:5: error: this is not valid YAML: expected the node content"),
         ("- 1", ":1:1: error: the override must be a mapping; start it with `constants:`"),
         (None, ":1:1: error: the file cannot be read: No such file"),
         (
@@ -176,7 +176,7 @@ def test_a_protocol_is_called_as_its_folder_is(
         assert cli.main(arguments) == 1
         error = capsys.readouterr().err
         assert (
-            "layout.yaml:1:1: error: the protocol is called other, its folder limiter; write `protocol: limiter`, or"
+            "layout.yaml:1:1: error: the protocol is called other, but its folder limiter; write `protocol: limiter`, or"
             in error
         )
     assert not (repository / "generated" / "other").exists()

@@ -198,11 +198,13 @@ def test_entries_missing_at_the_end_of_a_segment_are_found_by_the_next(library: 
     second.write_bytes(second.read_bytes()[:-STRIDE])
     result, report, _ = library.report(path, capfd)
     assert (result, [(one["file"], one["offset"]) for one in report["findings"]]) == (BAD, [("00000003.log", 0)])
-    assert "its header says that lane 1 ended at number 4 before it, but the lane ended at 3" in report["findings"][0]["text"]
+    assert (
+        "its header says that lane 1 ended at number 4 before it, but the lane ended at 3"
+        in report["findings"][0]["text"]
+    )
     assert library.open(path) is None
     assert (
-        "00000003.log at byte 0: its header counts 6 numbers before it, but the files have 5"
-        in capfd.readouterr().err
+        "00000003.log at byte 0: its header counts 6 numbers before it, but the files have 5" in capfd.readouterr().err
     )
 
 
