@@ -66,7 +66,7 @@ def explained(path: Path, judged: Judged) -> tuple[bytes, Origins]:
     if judged.measured.verdict != "success":
         log = verifier_log(path, program, LEVEL_OF_ONE_PATH)
         found = origins(log.decode(errors="replace").splitlines())
-        if found.last:
+        if found.last or found.last_c:
             return log, found
     log = verifier_log(path, program, LEVEL_OF_ALL_PATHS)
     return log, origins(log.decode(errors="replace").splitlines())

@@ -1,4 +1,4 @@
-"""Finds the lines of TLA+ that cost the verifier most, from its log of a program that quotes them.
+"""Finds the source lines that explain a verifier's log: the costliest line of TLA+, and the last lines.
 
 Kernels before 6.8 do not print the place of a quoted line. So the copy of the TLA+ that programs are compiled with has
 its place at the end of every line (see builds.py). This module reads these marks.
@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 PLACE = re.compile(r"^; (.*?)\s*\\\* (\S+\.tla:\d+)(?: @ .*)?$")
+C_LINE = re.compile(r"^; (.*?)(?: @ (\S+:\d+))?$")
+"""A quoted line. Kernels from 6.8 on add its place."""
 INSTRUCTION = re.compile(r"^\d+: \([0-9a-f]{2}\) ")
 
 
@@ -30,13 +32,14 @@ class Origin:
 
 @dataclass(frozen=True)
 class Origins:
-    """The lines of TLA+ that explain a log.
-
-    costliest: the line with the most processed instructions. last: the last line in the log; for a refusal, its place.
-    """
+    """The source lines that explain a log."""
 
     costliest: Origin | None
+    """The line of TLA+ with the most processed instructions."""
     last: Origin | None
+    """The last line of TLA+ in the log. A refusal comes at it or behind it."""
+    last_c: str = ""
+    """The last line of C behind that, with its place if the kernel gives one; empty if a line of TLA+ is the last."""
 
 
 def marked(line: str, place: str) -> str:
@@ -48,7 +51,7 @@ def origins(log: Iterable[str]) -> Origins:
     """Reads a verifier's log. Instructions of no line of TLA+ (those of the frame) only count for `of`."""
     insns: Counter[str] = Counter()
     texts: dict[str, str] = {}
-    place, last, total = "", "", 0
+    place, last, last_c, total = "", "", "", 0
     for line in log:
         if line.startswith("; "):
             found = PLACE.match(line)
@@ -56,6 +59,7 @@ def origins(log: Iterable[str]) -> Origins:
             if found:
                 texts[place] = found[1].strip()
                 last = place
+            last_c = "" if found else _c_line(line)
         elif INSTRUCTION.match(line):
             total += 1
             insns[place] += bool(place)
@@ -64,4 +68,12 @@ def origins(log: Iterable[str]) -> Origins:
     def origin(each: str) -> Origin:
         return Origin(each, texts[each], insns[each], total)
 
-    return Origins(origin(by_cost[0]) if by_cost else None, origin(last) if last else None)
+    return Origins(origin(by_cost[0]) if by_cost else None, origin(last) if last else None, last_c)
+
+
+def _c_line(line: str) -> str:
+    """Returns a quoted line of C, behind its place if that is known."""
+    found = C_LINE.match(line)
+    assert found is not None, line
+    text, place = found.groups()
+    return f"{place}: {text.strip()}" if place else text.strip()

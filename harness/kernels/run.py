@@ -169,7 +169,7 @@ def absent(programs: Programs, name: str) -> dict[str, Any]:
 
 
 def sentence(fault: str, program: str, kernel: str, found: Found) -> str:
-    """Adds the kernel, the line of TLA+ and the log to a fault."""
+    """Adds the kernel, the lines of TLA+ and of C, and the log to a fault."""
     text = f"kernel {kernel}: {fault}"
     where = found.origins.get(program)
     if where is None:
@@ -178,6 +178,8 @@ def sentence(fault: str, program: str, kernel: str, found: Found) -> str:
         line = where["line"]
         share = f"{line['insns']:,} of {line['of']:,} instructions processed"
         text += f"\n  {where['what']} {line['place']} ({share}): {line['text']}"
+    if where["last_c"]:
+        text += f"\n  the last line of C before the refusal is {where['last_c']}"
     return f"{text}\n  the verifier's log: {where['log']}"
 
 
@@ -241,6 +243,12 @@ class Reader:
         refused = any(
             each["program"] == found["program"] and each["verdict"] != "success" for each in self.found.programs
         )
-        line = found["last"] if refused and found["last"] else found["costliest"]
-        what = "the program is refused at" if refused else "the line with the most instructions is"
-        self.found.origins[found["program"]] = {"line": line, "what": what, "log": documents.name_of(path)}
+        line, what = found["costliest"], "the line with the most instructions is"
+        if refused and found["last"]:
+            line, what = found["last"], "the last line of TLA+ before the refusal is"
+        self.found.origins[found["program"]] = {
+            "line": line,
+            "what": what,
+            "last_c": found["last_c"] if refused else "",
+            "log": documents.name_of(path),
+        }

@@ -15,8 +15,11 @@ def growth(found: int, before: int | None) -> str:
 
 
 def cells(program: dict[str, Any], baseline: dict[str, dict[str, int]]) -> list[str]:
-    """Formats each figure with its budget, if there is one, and its growth since the baseline."""
-    before = baseline.get(program["program"], {})
+    """Formats each figure with its budget, if there is one, and its growth since the baseline.
+
+    The verifier stops early in a refused program. So its figures say nothing of growth.
+    """
+    before = baseline.get(program["program"], {}) if program["verdict"] == "success" else {}
     budget = program["budget"] or {}
     shown = []
     for figure in FIGURES:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
+from dataclasses import asdict
+from pathlib import Path
+
+from harness import veristat
 from harness.kernels import baseline
 from harness.kernels.origins import marked, origins
+from harness.kernels.run import Found, Reader, sentence
 from harness.kernels.table import table
 
+REFUSED = Path(__file__).resolve().with_name("refused.log")
 LOG = """\
 func#0 @0
 0: R1=ctx() R10=fp0
@@ -42,9 +52,47 @@ def test_the_last_line_of_tla_is_where_a_refusal_came():
     assert last is not None and last.place == "spec/p/PSteps.tla:9"
 
 
-def test_a_log_without_tla_names_no_line():
+def test_a_log_without_tla_names_only_a_line_of_c():
     found = origins(["; } @ lock.bpf.c:130", "4: (95) exit", "processed 1 insns"])
-    assert found.costliest is None and found.last is None
+    assert found.costliest is None and found.last is None and found.last_c == "lock.bpf.c:130: }"
+
+
+def test_a_refusal_names_the_last_lines_of_tla_and_of_c():
+    """The log is that of a kernel, with a line of TLA+ before the line of C that reads beyond the packet."""
+    recorded = REFUSED.read_text().splitlines()
+    found = origins(recorded)
+    assert found.last is not None and found.last.place == "spec/p/PSteps.tla:2"
+    assert found.last_c == "p.bpf.c:21: return *amount & 1;"
+    older = [re.sub(r" @ \S+:\d+$", "", line) for line in recorded]
+    assert origins(older).last_c == "return *amount & 1;", "before 6.8, the kernel gives no place"
+    until = next(at for at, line in enumerate(recorded) if "return *amount" in line)
+    assert origins(recorded[:until]).last_c == "", "a line of TLA+ is the last"
+
+
+def test_the_sentence_about_a_refusal_has_both_lines(tmp_path):
+    found = Found()
+    reader = Reader(found, tmp_path, lambda _: None, "host")
+    measured = {"program": "p_xdp", "verdict": "failure", "insns": 15, "states": 1, "stack": 0}
+    judged = {"protocol": "p", "form": "shipped", "measured": measured, "jited_bytes": 0, "budget": None, "faults": []}
+    log = REFUSED.read_bytes()
+    packed = base64.b64encode(zlib.compress(log)).decode()
+    where = asdict(origins(log.decode().splitlines()))
+    for kind, each in (("program", judged), ("log", {"program": "p_xdp", "log": packed, **where})):
+        reader.take(json.dumps({kind: each}).encode() + b"\n")
+    said = sentence("p_xdp: refused", "p_xdp", "host", found).splitlines()
+    assert said[:3] == [
+        "kernel host: p_xdp: refused",
+        "  the last line of TLA+ before the refusal is spec/p/PSteps.tla:2 (8 of 15 instructions processed): "
+        "IF msg.amount <= cell.tokens",
+        "  the last line of C before the refusal is p.bpf.c:21: return *amount & 1;",
+    ]
+    assert (tmp_path / "p_xdp.log").read_bytes() == log
+
+
+def test_the_last_words_leave_out_functions_that_are_checked_elsewhere():
+    log = REFUSED.read_text()
+    assert "assumed valid" in log and "assumed valid" not in veristat.last_words(log)
+    assert "invalid access to packet" in veristat.last_words(log)
 
 
 def test_a_line_of_the_copy_is_read_back():
@@ -107,3 +155,10 @@ def test_the_table_has_a_line_for_each_program_on_each_kernel():
     ]
     assert "none for it" in shown[1] and "refused" in shown[2] and "loads, older form" in shown[3]
     assert "1,200 / 2,000 (+200)" in shown[4] and "64 / 64 (-8)" in shown[4] and "10 / 12  " in shown[4]
+
+
+def test_a_refused_program_has_no_growth():
+    kernels = [{"kernel": "6.12.117", "programs": [program(verdict="failure")]}]
+    before = {"6.12": {"p_xdp": {"insns": 1000, "states": 10, "stack": 72, "jited_bytes": 900}}}
+    shown = table(kernels, before).splitlines()[1]
+    assert "refused" in shown and "1,200 / 2,000" in shown and "(" not in shown
