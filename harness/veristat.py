@@ -209,7 +209,7 @@ def keep(run: results.Run, judged: list[Judged]) -> None:
             for each in judged
             if each.protocol == protocol
         ]
-        run.keep("veristat", protocol, Veristat(protocol=protocol, programs=programs).model_dump())
+        run.keep("veristat", protocol, Veristat(protocol=protocol, programs=programs))
 
 
 def main() -> int:

@@ -85,7 +85,7 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
         title = "Ablations: requests a second, wall time, the daemon on the other core"
         report.sections[title] = rare_path.ablations(name, settings)
     print(f"\n{report.text()}\n")
-    path = run.keep("bench", name, report.found().model_dump())
+    path = run.keep("bench", name, report.found())
     print(f"saved to {os.path.relpath(path)}")
     return report.missed
 

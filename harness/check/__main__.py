@@ -133,7 +133,7 @@ def main() -> int:
         print(_properties(chosen), flush=True)
         reports = _check_all(chosen, arguments.record)
         for protocol in dict.fromkeys(report.model.protocol for report in reports):
-            run.keep("check", subject_of(protocol, arguments.which), findings(protocol, reports, version).model_dump())
+            run.keep("check", subject_of(protocol, arguments.which), findings(protocol, reports, version))
     except (TlcError, ResultsError) as error:
         print(f"check: {error}", file=sys.stderr)
         return 1

@@ -140,7 +140,7 @@ def conform(
         print(f"FAILED {protocol}: {problem}")
     if not edits and program is None:  # a mutant's result is not the protocol's
         subject = protocol if set(forms) == set(FORMS) else f"{protocol}-{'-'.join(forms)}"
-        run.keep("conform", subject, findings(protocol, seed, results, len(forms), problems).model_dump())
+        run.keep("conform", subject, findings(protocol, seed, results, len(forms), problems))
     if not problems:
         print(f"{protocol} conforms ({run.seconds:.1f} s)")
     return not problems

@@ -80,7 +80,7 @@ def check_all(using: Engine, smoke: bool, results: Path) -> int:
         image_bytes=sizes,
         capabilities={name: list(names) for name, names in allowed.capabilities.items()},
         steps=[ContainerStep(name=each.step, status=each.status, seconds=round(each.seconds, 1)) for each in done],
-    ).model_dump()
+    )
     run.keep("docker", "all", found)
     # The containers' own results are in another folder, and a report on that folder shows this one too.
     os.environ["STEPWISE_RESULTS"] = str(results)

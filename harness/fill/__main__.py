@@ -75,7 +75,7 @@ def main() -> int:
         chosen([arguments.protocol])
         override = yaml.safe_load(arguments.override.read_text(encoding="utf-8")) if arguments.override else None
         report = fill(arguments.protocol, arguments.keys, override, progress, said=lambda done: print(done, flush=True))
-        run.keep("fill", arguments.protocol, found(arguments.protocol, report).model_dump())
+        run.keep("fill", arguments.protocol, found(arguments.protocol, report))
     except (
         BenchError,
         LiveError,

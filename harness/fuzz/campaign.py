@@ -105,7 +105,7 @@ def run(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
     finally:
         for protocol in plan.protocols:
             own = [stage for stage in stages if stage.protocol == protocol]
-            begun.keep("fuzz", protocol, found(plan, own, begun.seconds).model_dump())
+            begun.keep("fuzz", protocol, found(plan, own, begun.seconds))
     return stages
 
 

@@ -75,7 +75,7 @@ def one(kernel: Listed, what: Asked, before: baseline.Baseline) -> Found:
         programs=[models.Program.model_validate(each) for each in found.programs],
         conformance=[models.KernelConformance.model_validate(each) for each in found.conformance],
     )
-    run.keep("kernels", kernel.name, kept.model_dump())
+    run.keep("kernels", kernel.name, kept)
     booted = f"booted in {found.boot_seconds:.1f} s, " if found.boot_seconds is not None else ""
     progress(f"{kernel.name}: {booted}{run.seconds:.0f} s in all")
     return found

@@ -116,9 +116,7 @@ def main() -> int:
         verdicts = hunt_all(picked, options.without_faults)
         # a run of selected mutants is for whoever works on them, so it is not kept for the report
         if len(picked) == len(mutants) and not options.without_faults:
-            run.keep(
-                "mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()).model_dump()
-            )
+            run.keep("mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()))
     except (CatalogueError, ResultsError, TlcError, UnknownProtocol) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from harness.files import replace_whole
 from harness.protocols import REPOSITORY
 
@@ -61,7 +63,7 @@ class Run:
         """Time since the start."""
         return time.time() - self.began
 
-    def keep(self, command: str, subject: str, found: dict[str, Any]) -> Path:
+    def keep(self, command: str, subject: str, found: BaseModel) -> Path:
         """Write the findings of `command`, whole or not at all. Raises ResultsError."""
         path = folder() / command / f"{subject}.json"
         content = {
@@ -72,7 +74,7 @@ class Run:
             "kernel": os.uname().release,
             "began": round(self.began, 3),
             "seconds": round(self.seconds, 3),
-            "found": found,
+            "found": found.model_dump(),
         }
         try:
             replace_whole(path, json.dumps(content, indent=1) + "\n")

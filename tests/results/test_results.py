@@ -6,8 +6,15 @@ import re
 import time
 
 import pytest
+from pydantic import BaseModel
 
 from harness.results import FORMAT, ResultsError, Run, begin, commit, folder, read, read_all
+
+
+class Numbers(BaseModel):
+    """Stands for the findings of a command."""
+
+    rows: list[int]
 
 
 @pytest.fixture(autouse=True)
@@ -18,14 +25,14 @@ def results(tmp_path, monkeypatch):
 
 def test_what_is_kept_is_read_again(results):
     run = Run(time.time() - 3, "a commit")
-    path = run.keep("check", "lock", {"models": [1, 2]})
+    path = run.keep("check", "lock", Numbers(rows=[1, 2]))
     assert path == results / "check/lock.json" and folder() == results
     kept = read(path)
-    assert (kept.command, kept.subject, kept.found) == ("check", "lock", {"models": [1, 2]})
+    assert (kept.command, kept.subject, kept.found) == ("check", "lock", {"rows": [1, 2]})
     assert kept.began == pytest.approx(run.began, abs=0.01) and kept.seconds >= 3 and kept.commit == "a commit"
-    run.keep("check", "lock", {})
-    run.keep("bench", "kv", {"rows": []})
-    assert [(each.command, each.found) for each in read_all()] == [("bench", {"rows": []}), ("check", {})]
+    run.keep("check", "lock", Numbers(rows=[]))
+    run.keep("bench", "kv", Numbers(rows=[3]))
+    assert [(each.command, each.found) for each in read_all()] == [("bench", {"rows": [3]}), ("check", {"rows": []})]
     assert sorted(file.name for file in results.rglob("*") if file.is_file()) == ["kv.json", "lock.json"]
 
 
@@ -47,4 +54,4 @@ def test_what_is_no_file_of_results_is_refused_by_name(results, text):
 def test_a_folder_that_cannot_be_written_is_named(results):
     results.write_text("a file")
     with pytest.raises(ResultsError, match="STEPWISE_RESULTS"):
-        begin().keep("check", "lock", {})
+        begin().keep("check", "lock", Numbers(rows=[]))
