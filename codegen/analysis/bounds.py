@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from codegen import ir
 from codegen.analysis.conditions import assume, element_interval, interval, size_interval, size_of
-from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, type_interval
+from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, uint_interval
 from codegen.errors import (
     DividendNegative,
     DivisorNotPositive,
@@ -98,7 +98,7 @@ class Bounds:
         done = self.visit(value, facts)
         self.place = above
         if isinstance(kind, ir.UInt):
-            found, room = interval(done), type_interval(kind)
+            found, room = interval(done), uint_interval(kind)
             if found.low < room.low or found.high > room.high:
                 self.refuse(
                     facts,
@@ -146,7 +146,7 @@ class Bounds:
         if isinstance(kind, ir.Bits):
             holder, room = f"bits of {kind.size} hold", Interval(0, kind.size - 1)
         elif isinstance(kind.element, ir.UInt):
-            holder, room = f"u{kind.element.width} holds", type_interval(kind.element)
+            holder, room = f"u{kind.element.width} holds", uint_interval(kind.element)
         else:
             return
         found = element_interval(value)
@@ -258,7 +258,7 @@ class Bounds:
         if isinstance(expression, ir.Var) and expression.name in facts.values:
             natural = interval(facts.values[expression.name])
         else:
-            natural = type_interval(expression.type)
+            natural = uint_interval(expression.type)
             facts.note_range(expression, natural)
         return replace(expression, interval=facts.interval(expression, natural))
 
@@ -381,7 +381,7 @@ class Bounds:
             return False
         if not isinstance(kind.element, ir.UInt):
             return True
-        found, held = element_interval(value), type_interval(kind.element)
+        found, held = element_interval(value), uint_interval(kind.element)
         return held.low <= found.low and found.high <= held.high
 
     def narrowed(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from codegen import ir
-from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, type_interval
+from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, uint_interval
 from codegen.ir import Interval
 from codegen.ir.build import BOOL, INTEGER
 from codegen.tla.kinds import element_type, size_max
@@ -16,7 +16,7 @@ def interval(expression: ir.Expr) -> Interval:
     if isinstance(expression, ir.Int):
         return Interval(expression.value, expression.value)
     found = getattr(expression, "interval", None)
-    return found or type_interval(expression.type)
+    return found or uint_interval(expression.type)
 
 
 # --- Elements ---------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def element_interval(value: ir.Expr) -> Interval:
             return element_interval(domain)
     if isinstance(value.type, ir.Bits):
         return Interval(0, value.type.size - 1)
-    return type_interval(element_type(value.type))
+    return uint_interval(element_type(value.type))
 
 
 # --- How many elements -----------------------------------------------------------------------------------

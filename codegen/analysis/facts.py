@@ -40,7 +40,8 @@ def plus(one: Interval, other: Interval) -> Interval:
     return Interval(one.low + other.low, one.high + other.high)
 
 
-def type_interval(kind: ir.Type) -> Interval:
+def uint_interval(kind: ir.Type) -> Interval:
+    """Returns the interval of a uN; for another type EVERYTHING, because nothing bounds such an integer."""
     return Interval(0, 2**kind.width - 1) if isinstance(kind, ir.UInt) else EVERYTHING
 
 

@@ -46,6 +46,7 @@ def interval_of(expr: Expr) -> Interval:
 
 
 def type_interval(type_: Type) -> Interval:
+    """Returns the interval of the values that C stores for a type; at most that of 64 bits."""
     if isinstance(type_, (UInt, Enum, Bits)):
         return Interval(0, (1 << width_bits(type_)) - 1)
     return Interval(0, (1 << 64) - 1)
