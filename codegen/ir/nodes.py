@@ -415,3 +415,7 @@ class Step:
     """A Record, or a Table for a user hook that reads the whole table."""
     body: Body
     span: Span
+
+    def __repr__(self) -> str:
+        """Returns a short text: a failed test would otherwise print every node of the body."""
+        return f"<Step {self.name} of {self.cell_type.name}>"

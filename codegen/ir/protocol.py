@@ -223,6 +223,10 @@ class Protocol:
     promiscuous: bool = False
     """Whether packets to addresses of other hosts are served as well."""
 
+    def __repr__(self) -> str:
+        """Returns a short text: a failed test would otherwise print every node of every step."""
+        return f"<Protocol {self.name}>"
+
     @property
     def daemon_steps(self) -> tuple[Step, ...]:
         """Returns the steps of the drain and of recovery, each once."""

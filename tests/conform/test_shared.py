@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
 
@@ -92,7 +93,14 @@ def test_an_outline_has_no_steps(shared):
 def test_no_outline_has_a_step_left():
     """Wherever a protocol has them."""
     for protocol in ("kv", "log", "occ"):
-        assert "Leaf(" not in repr(outline(load(SPEC / protocol)))
+        whole = load(SPEC / protocol)
+        assert b"Leaf" in pickle.dumps(whole) and b"Leaf" not in pickle.dumps(outline(whole))
+
+
+def test_a_protocol_and_a_step_are_short_in_messages():
+    whole = load(SPEC / "limiter")
+    step = whole.xdp[0].step
+    assert repr(whole) == "<Protocol limiter>" and repr(step) == f"<Step {step.name} of {step.cell_type.name}>"
 
 
 def test_what_is_generated_is_generated_once(shared, tmp_path):
