@@ -145,6 +145,12 @@ class Sections:
                 f"`contended` is {text['contended']}, in the user hook",
                 f"remove it: there only sections of tables with `atomic: owned` have it, and {table} has another",
             )
+        if "again" in text and self.context.layout.drain is None:
+            self.context.complain(
+                (*place, "again"),
+                "`again` waits for a sync of the drain, but there is no `drain`",
+                "remove `again`, or add `drain`",
+            )
         reads = text.get("reads", default)
         if "reads" in text and reads not in ("table", "cell"):
             self.context.complain((*place, "reads"), f"`reads` is {reads}", "it must be table or cell")

@@ -10,4 +10,7 @@ Take(entry, msg) ==
     [] OTHER -> Reply(entry, msg)
 Tell(entry, msg) ==
   IF entry.used THEN Told :: Reply(entry, msg) ELSE Drop(entry, msg)   \* error: the daemon runs Tell again after Told, which ends with Reply; it must be a Drop
+Next(mark, msg) == Drop(mark, msg)
+Reached(mark, msg) == Continue([mark EXCEPT !.epoch = msg.epoch, !.count = msg.count], msg)
+Begun(mark, msg) == Continue([mark EXCEPT !.epoch = msg.epoch], msg)
 ====
