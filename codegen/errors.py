@@ -63,6 +63,10 @@ class ConstantUndefined(SpecError):
     """A CONSTANT without a value in the layout, or a value that nothing uses."""
 
 
+class AssumptionFalse(SpecError):
+    """An ASSUME that the layout's constants violate."""
+
+
 class StepSignature(SpecError):
     """An operator that is not `Step(cell, msg)` or `Step(cell, msg, env)`."""
 

@@ -138,6 +138,10 @@ class Inliner:
         }
         return names, self.term(operator.body, Scope(arguments, {}, None, operator.name))
 
+    def closed(self, node: Node) -> Term:
+        """Returns the term of a node outside of all operators, such as that of an ASSUME."""
+        return self.term(node, Scope({}, {}, None, ""))
+
     # --- One node -------------------------------------------------------------------------------
 
     def term(self, node: Node, scope: Scope) -> Term:

@@ -163,6 +163,8 @@ class Module:
     declared: tuple[str, ...] = ()
     top: dict[str, Operator] = field(default_factory=dict)
     """The operators that the root module can name."""
+    assumptions: tuple[Node, ...] = ()
+    """The conditions of the ASSUMEs of the root module, and of modules that it extends."""
     files: dict[str, Path] = field(default_factory=dict)
     """Paths of all modules but the standard ones, in the order in which SANY finished them."""
 
@@ -359,6 +361,8 @@ class Reader:
             text(self.entries[operator.uid], "uniquename"): operator for operator in operators if operator is not None
         }
         self.module.declared = tuple(text(child, "UID") for child in element.iterfind("OpDeclNodeRef"))
+        assumed = [self.entries[text(child, "UID")] for child in element.iterfind("AssumeNodeRef")]
+        self.module.assumptions = tuple(self.node(part(each, "body")[0]) for each in assumed)
 
     def place(self, element: ElementTree.Element) -> tuple[str, int, int]:
         location = element.find("location")

@@ -159,7 +159,7 @@ PartOf(peer) == peer % (Sessions \div SessionsOfPeer)
 \* The number asked for, moved to the peer's part.
 NumberFor(peer, number) == SessionsOfPeer * PartOf(peer) + (number % SessionsOfPeer)
 
-\* Whether the sender may have a session of that number.
+\* True if the sender may have a session of that number.
 MayOpen(msg, env) == env.validated /\ NumberFor(env.peer, msg.client) = msg.client
 
 \* The daemon's answer to Ask and to Open.  Opened is made true by Resume and Issue.
@@ -220,4 +220,7 @@ Retire(session, msg, env) ==
   IF session.state = "Closing" /\ env.index \in msg.gone
     THEN Continue([session EXCEPT !.state = "Vacant"], msg)
     ELSE Drop(session, msg)
+
+\* The share of one address starts at a multiple of its size.
+ASSUME SessionsOfPeer > 0 /\ Sessions % SessionsOfPeer = 0
 ===============================================================================
