@@ -69,7 +69,7 @@ Init ==
   /\ versions = [key \in Keys |-> LastVersion(key)]
 
 (***************************************************************************)
-(* What each client may ask for.  (A definition that a model puts in place *)
+(* The requests of each client.  (A definition that a model puts in place *)
 (* of a constant TLC evaluates at each use, one made of constants once.)   *)
 (***************************************************************************)
 
@@ -99,7 +99,7 @@ BelongsTo(message, request) ==
 Outstanding(client, message) ==
   BelongsTo(message, clients[client].writing) \/ BelongsTo(message, clients[client].reading)
 
-\* What the network may still deliver when a client sends.
+\* The network may still deliver these when a client sends.
 Keeps(client, packet) == Replays \/ packet.peer # client \/ Outstanding(client, packet.message)
 
 SendFrom(client, message) == Send(Packet(client, message), LAMBDA packet : Keeps(client, packet))
@@ -258,7 +258,7 @@ Basis == <<cells.bucket, cells.page, cells.tail, Settling, versions>>
 Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- ValueMax
 
 (***************************************************************************)
-(* What clients may rely on                                                *)
+(* Guarantees to clients *)
 (***************************************************************************)
 
 \* The store is a map: every request is executed at one moment between its sending and its answer, every write at most
@@ -266,7 +266,7 @@ Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- 
 \* Map!Spec, with what is soon seen before it.)
 Refines == Map!Init /\ [][UNCHANGED <<Basis, writes, reads>> \/ Map!Next]_Map!vars
 
-\* All answers to one write agree, and with what it did: a retry is told what the first execution was.
+\* All answers to one write agree with its effect: a retry gets the answer of the first execution.
 AnswersAgree ==
   \A a \in answers :
     a.message.kind \in Answers =>

@@ -1,6 +1,6 @@
 --------------------------------- MODULE KvMap ---------------------------------
 (***************************************************************************)
-(* What a store is to its clients: a map, on which requests are executed   *)
+(* A store as its clients see it: a map, on which requests are executed *)
 (* one at a time, writes of a client in their order and each at most once. *)
 (* Whether an answer arrives is not said here: a request that is executed  *)
 (* somewhere between its sending and its answer is linearizable.           *)
@@ -23,7 +23,7 @@ Init ==
   /\ writes = [client \in Clients |-> Nothing]
   /\ reads = [client \in Clients |-> Nothing]
 
-\* What an operation is answered.
+\* The answer to an operation.
 Answer(op) ==
   LET there == map[op.key].there
   IN  CASE op.request = "Get" -> IF there THEN "Value" ELSE "Missing"

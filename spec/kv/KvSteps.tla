@@ -10,7 +10,7 @@
 (*   Dirty   newer than what the page has of this key, if anything         *)
 (*   Gone    deleted, and the page may still have an older entry           *)
 (*                                                                         *)
-(* What a bucket cannot answer for, the daemon looks up in the page: it    *)
+(* If a bucket cannot answer, the daemon looks in the page: it *)
 (* finds, TC commits.  XDP says what it saw (epoch, way, victim), the      *)
 (* daemon what it found.  `epoch` changes with every commit that moves     *)
 (* something between a bucket and its page: what was found holds as long   *)
@@ -83,7 +83,7 @@ RoomIn(bucket) ==
 
 MayBeSpilled(bucket, msg) == Filtered => msg.bit \in bucket.filter
 
-\* What the way of a deleted key is.
+\* The mark of a way whose key is deleted.
 Remains(bucket, msg) == IF MayBeSpilled(bucket, msg) THEN "Gone" ELSE "Empty"
 
 Put(bucket, way, mark, version, msg) ==
@@ -102,7 +102,7 @@ Used(bucket, way) == [bucket EXCEPT !.used = IF SparesUsed THEN @ \cup {way - 1}
 
 Deleted(bucket, version) == [bucket EXCEPT !.floor = IF version > @ THEN version ELSE @]
 
-\* Who is told the same floor again knows that the key has not come and gone in between.
+\* A client that gets the same floor again knows that the key has not come and gone in between.
 Missing(bucket, msg) ==
   Answered(bucket, IF TellsFloor THEN [msg EXCEPT !.version = bucket.floor] ELSE msg, "Missing")
 
@@ -157,7 +157,7 @@ Victim(bucket) ==
 Seen(bucket, msg, way, victim, evicts) ==
   Continue(bucket, [msg EXCEPT !.epoch = bucket.epoch, !.way = way, !.victim = victim, !.evicts = evicts])
 
-\* Of a key that is in the bucket: its tail is in userspace, or what is written has to go there.  A write that goes through
+\* A key in the bucket: its tail is in userspace, or the new one must go there.  A write that goes through
 \* replaces what the page has of its own key, and not of a victim.
 LookUpOwn(bucket, msg, way) ==
   IF msg.kind = "Get"
@@ -167,7 +167,7 @@ LookUpOwn(bucket, msg, way) ==
                                          !.spot = bucket.entries[way].spot])
     ELSE Written :: Seen(bucket, msg, way, msg.key, ~ WriteBack)
 
-\* Of one that is not.
+\* A key that is not in the bucket.
 LookUpIn(bucket, msg, room, Spare(_)) ==
   LET way == IF room > 0 THEN room ELSE Spare(bucket)
   IN  Seen(bucket, msg, way, IF WriteBack THEN bucket.keys[way] ELSE msg.key, room = 0 \/ ~ WriteBack)
@@ -204,13 +204,13 @@ OnRequest(bucket, msg) == RequestIn(bucket, msg, RoomIn(bucket), Victim)
 (***************************************************************************)
 
 \* An answer with a long value goes to the address that its session was opened from, and to no other: else a short request with
-\* somebody's address as its source would have a long answer sent there.  The client of an address that has changed is told so.
+\* somebody's address as its source would have a long answer sent there.  A client with a new address gets an answer that says so.
 Refused(msg) == [msg EXCEPT !.kind = "Uninvited", !.length = 0]
 
 \* The daemon has done with what has no tail.
 Decided(page, msg) == IF WritesTail(msg) \/ msg.spot > 0 THEN Continue(page, msg) ELSE Reply(page, msg)
 
-\* Of what is handed over, XDP says the epoch, the way, the victim, and of a tail to be read its spot.  All else is said here,
+\* Among handover fields, XDP sets the epoch, the way, the victim, and of a tail to be read its spot.  All else is said here,
 \* whatever the packet has of it.
 Find(page, msg, env) ==
   LET Here(j) == page.spilled[j].mark # "Vacant" /\ page.spilled[j].slot = msg.slot
@@ -330,7 +330,7 @@ Claim(shelf, msg) ==
     [] shelf.generation # msg.generation \/ msg.spot - 1 \in shelf.taken -> Overwritten :: Continue(shelf, msg)
     [] OTHER -> Continue([shelf EXCEPT !.taken = @ \cup {msg.spot - 1}], [msg EXCEPT !.claimed = TRUE])
 
-\* Whether the way is free, or what was in it still is as it was lifted and is safe.
+\* True if the way is free, or its entry is unchanged since it was lifted, and is safe.
 Ready(bucket, msg) ==
   CASE msg.way \notin 1..Ways -> FALSE
     [] (Dooms(msg) \/ Stores(msg)) /\ ~ msg.stowed -> FALSE
@@ -339,7 +339,7 @@ Ready(bucket, msg) ==
                 /\ bucket.keys[msg.way] = msg.victim
                 /\ bucket.entries[msg.way].version = msg.carried.version
 
-\* What was lifted or doomed is in the page as it was announced, from now on.
+\* From now on, the page has lifted and doomed entries as they were announced.
 Moved(bucket, filter) == [bucket EXCEPT !.epoch = NextEpoch(@), !.filter = filter]
 
 \* A write whose tail is nowhere: there was no spot for it, or another was put there since.
@@ -451,7 +451,7 @@ Take(row, msg) ==
                                    !.lives = ~ row.deletes, !.spills = FALSE,
                                    !.fate = IF row.length > SlotSize THEN "TooLong" ELSE "Pending"])
 
-\* What is there already is as new.
+\* An existing entry counts as new.
 IsOlder(entry, msg) == entry.version >= msg.version
 
 \* A row that the page has to take: from now on the key is looked for there.

@@ -29,7 +29,7 @@ InitialCells ==
 Length(number) == 1 + (number % SlotSize)
 LongLength(number) == SlotSize + 1 + (number % (ValueMax - SlotSize))
 
-\* Of what is there at the beginning, versions from 51 on have a tail, in the spot that their last digit says.
+\* At the start, versions from 51 on have a tail, in the spot that their last digit says.
 BeginsLong(version) == version > 50
 
 EntryOf(version) ==
@@ -75,14 +75,14 @@ LastVersion(key) ==
   IN  IF found = {} THEN 0 ELSE CHOOSE version \in found : \A other \in found : other <= version
 
 (***************************************************************************)
-(* What the tables hold                                                    *)
+(* Content of the tables *)
 (***************************************************************************)
 
 \* Messages of runs that have been to the bucket and are yet to settle the page.
 Settling ==
   {runs[r].message : r \in {i \in 1..Len(runs) : runs[i].hook = "TC" /\ SectionOf(runs[i]).step = "Settle"}}
 
-\* Those that have committed at the bucket what is on its way in the page.
+\* Runs that have committed at the bucket, but not yet in the page.
 Committed(home) == {message \in Settling : message.stowed /\ message.moved /\ message.home = home}
 
 \* Whether entry j of the page is one of the bucket's, as far as the bucket knows.
@@ -104,7 +104,7 @@ BucketOf(key) == cells.bucket[SlotOf(key)]
 
 Bytes(key, entry) == IF IsLong(entry.length) THEN cells.tail[ShelfOf(key)].bytes[entry.spot] ELSE entry.value
 
-\* What a client would read of the key at this moment; `last` is the last version of one that is not there.
+\* The content of the key as a client would read it now; `last` is the last version of a missing key.
 Standing(key, last) ==
   LET bucket == BucketOf(key)
       way == WayOf(bucket, key)
@@ -117,7 +117,7 @@ Standing(key, last) ==
         [] OTHER -> Present(SpilledEntry(key, CHOOSE j \in spilled : TRUE))
 
 (***************************************************************************)
-(* What is always true of them                                             *)
+(* Invariants of the tables *)
 (***************************************************************************)
 
 \* No key has two entries in its bucket, or two in its page.
@@ -128,7 +128,7 @@ NoEntryTwice ==
        IN  \A i, j \in 1..Ways :
              i # j /\ bucket.marks[i] # "Empty" /\ bucket.marks[j] # "Empty" => bucket.keys[i] # bucket.keys[j]
 
-\* What is Dirty or Gone in the kernel is not older than what the page has of that key.
+\* A Dirty or Gone entry in the kernel is not older than the page's entry of that key.
 KernelIsNewer ==
   \A key \in Keys :
     LET way == WayOf(BucketOf(key), key)
@@ -138,7 +138,7 @@ KernelIsNewer ==
             CASE BucketOf(key).marks[way] = "Dirty" -> SpilledEntry(key, j).version < version
               [] OTHER -> SpilledEntry(key, j).version <= version
 
-\* The filter of a bucket has the bits of all keys that its page has for it: there is no false negative.
+\* The filter of a bucket has the bits of all keys that its page has for it: it gives no false negative.
 FilterCovers == \A key \in Keys : Spilled(key) # {} => BitOf(key) \in BucketOf(key).filter
 
 \* An entry that may be overwritten is in the page as well, the same.

@@ -28,7 +28,7 @@ NoneAndTwo == Bounds(0, 2)
 ThreeAndNone == Bounds(3, 0)
 
 (***************************************************************************)
-(* What clients ask for                                                    *)
+(* Requests of clients *)
 (***************************************************************************)
 
 Writing == {"Insert", "Update", "Delete"}
@@ -70,7 +70,7 @@ UpdatesEach == {<<0, "Update", 1>>, <<1, "Update", 0>>}
 GetsAndUpdatesEach == {<<0, "Get", 1>>, <<1, "Update", 0>>}
 
 (***************************************************************************)
-(* What the tables hold at the beginning                                   *)
+(* Content of the tables at the start *)
 (***************************************************************************)
 
 NothingYet == {Begun(<<<< >>>>, << >>)}
@@ -128,7 +128,7 @@ OnePlaceLeft == {Begun(<<<<<<"Dirty", 0, 5>>>>, <<<<"Dirty", 1, 6>>>>>>, <<<<2, 
 TwoBuckets == OnePlaceLeft \cup {Begun(<<<<<<"Dirty", 0, 5>>>>, <<<<"Dirty", 1, 6>>>>>>, << >>)}
 
 (***************************************************************************)
-(* What clients forge                                                      *)
+(* Forged messages of clients *)
 (***************************************************************************)
 
 \* An update of what is spilled, which says itself that it was seen in a later epoch.
@@ -136,7 +136,7 @@ ForgedEpoch ==
   {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Update", !.client = 1, !.sequence = 1, !.secret = 2, !.length = Length(201),
                                           !.value = 201, !.epoch = 1, !.way = 1, !.found = TRUE]))}
 
-\* A read of a value that has a tail, by client 1, with the address of somebody who is no client.
+\* A read of a value that has a tail, by client 1, with the address of a host that is not a client.
 ForgedAddress ==
   {Packet(7, Arrived([BlankMessage EXCEPT !.kind = "Get", !.client = 1, !.sequence = 9, !.secret = TokenOf(1, 0)]))}
 =================================================================================

@@ -101,7 +101,7 @@ FindBy(page, msg, env, InFilter(_), Hinders(_)) ==
 \* The filter is rebuilt of what is held, without what is on its way into the page, or not yet out of it.
 FindHeldOnly(page, msg, env) == FindBy(page, msg, env, LAMBDA mark : mark = "Held", LAMBDA mark : mark # "Held")
 
-\* What was found is taken, also when it is just on its way out, or in.
+\* A found entry is used even while it is on its way out or in.
 FindInPassing(page, msg, env) == FindBy(page, msg, env, LAMBDA mark : TRUE, LAMBDA mark : FALSE)
 
 \* The bucket is changed, whether the page could take what was lifted or not.
@@ -110,16 +110,16 @@ ReadyUnstowed(bucket, msg) ==
   /\ \/ bucket.marks[msg.way] \in {"Empty", "Clean"}
      \/ bucket.marks[msg.way] = msg.lifted /\ bucket.keys[msg.way] = msg.victim
 
-\* The bucket is changed before it is looked whether the page has room, and the client is told that there is none.
+\* The bucket is changed before the page is checked for room, and the client gets NoRoom.
 RefusedTooLate(bucket, msg, kind) ==
   IF kind = "NoRoom"
     THEN Continue(Put(bucket, msg.way, "Dirty", NewVersion(bucket, msg), msg), [msg EXCEPT !.kind = kind])
     ELSE Continue(bucket, [msg EXCEPT !.kind = kind])
 
-\* What a client writes into the fields that the hooks hand over is believed.
+\* The hooks believe handover fields that a client has written.
 ClientBelieved(message) == message
 
-\* A draft: what was stowed is told by the kind of the message, which is an answer by then.
+\* A draft: the stowed entry is inferred from the kind of the message, which is an answer by then.
 SettleByKind(page, msg) ==
   LET Gone(p) == [p EXCEPT !.spilled[msg.old].mark = IF msg.moved THEN "Vacant" ELSE "Held"]
       Come(p) == [p EXCEPT !.spilled[msg.entry].mark = IF msg.moved THEN "Held" ELSE "Vacant"]
@@ -158,7 +158,7 @@ ShelveTooSoon(shelf, msg) ==
 (* Once                                                                    *)
 (***************************************************************************)
 
-\* The version of the last write is told, whichever it was.
+\* The answer has the version of the last write, whichever it was.
 RecallUncompared(answer, msg) ==
   IF msg.kind \in Requests \cup Reads
     THEN Continue(answer, msg)

@@ -17,20 +17,20 @@ NoEvent(from, to, step, verdict, given, message) ==
 
 Asked(client) == {clients[client].writing, clients[client].reading} \ {NoRequest}
 
-\* What XDP would pass to the daemon at this moment, and what this would send to TC.  (Sets, because TLC evaluates an
+\* The messages that XDP would pass to the daemon now, and those that the daemon would send to TC.  (Sets, because TLC evaluates an
 \* operator's argument anew wherever it is used, when it asks what is enabled.)
 Passed(client) == {PassedOn(request, OnRequest(BucketOf(request.key), request).msg) : request \in Asked(client)}
 
 Found(client) ==
   LET env == [now |-> 0, random |-> 0, index |-> 0, validated |-> TRUE]
       found == {Find(cells.page[message.home], message, env).msg : message \in {Arrived(passed) : passed \in Passed(client)}}
-      \* As the last that reserved a spot was told.
+      \* As in the answer to the last that reserved a spot.
       reserved == {IF WritesTail(message)
                      THEN [Reserve(cells.shelf[message.shelf], message).msg EXCEPT !.generation = cells.shelf[message.shelf].generation]
                      ELSE message : message \in found}
   IN  {Arrived(Keep(cells.tail[message.shelf], message, env).msg) : message \in reserved}
 
-\* What a client still waits for arrives now and then.
+\* An answer that a client waits for arrives now and then.
 Arrives(client) ==
   /\ \E request \in Asked(client) : AtXdp(Packet(client, request))
   /\ Decides
@@ -74,7 +74,7 @@ DeadSpec == Spec /\ RunsAreFair /\ \A client \in Clients : NetworkIsFair(client)
 \* Every request is answered, if its client goes on asking.
 EveryRequestIsAnswered == \A client \in Clients : Asked(client) # {} ~> Asked(client) = {}
 
-\* Whether the bucket alone can answer: it has the key, or its page has not.
+\* True if the bucket alone can answer: it has the key, or its page has not.
 AnsweredHere(request) ==
   LET bucket == BucketOf(request.key)
   IN  \/ WayOf(bucket, request.key) > 0

@@ -45,7 +45,7 @@ RowsAreRestored ==
          [] OTHER -> Current(key)' = [there |-> TRUE, version |-> last'.version, length |-> Length(last'.version),
                                       value |-> last'.version]]_restoring
 
-\* What is there is not replaced by something older.
+\* An existing entry is not replaced by an older one.
 NothingGoesBack ==
   [][\A key \in Keys :
        Current(key).there /\ Current(key)'.there => Current(key)'.version >= Current(key).version]_restoring
@@ -69,6 +69,6 @@ ToPageUnseen(bucket, msg) == Continue(bucket, [msg EXCEPT !.spills = TRUE])
 \* Room is taken though the page may have the key.
 NotLookedFor(bucket, msg) == FALSE
 
-\* What was deleted leaves nothing behind.
+\* A deleted key leaves nothing behind.
 FloorForgotten(bucket, version) == bucket
 =================================================================================

@@ -1,5 +1,5 @@
 -------------------------------- MODULE Program --------------------------------
-(* What Frame has to know of the store's program. *)
+(* The store's program, as Frame needs it. *)
 EXTENDS KvHooks, Tokens
 
 CONSTANTS
@@ -26,7 +26,7 @@ Arrived(message) ==
                   !.line = 0, !.lives = FALSE, !.spills = FALSE, !.fate = "Pending",
                   !.gone = {}]
 
-\* What the hooks hand over to one another is none of the client's business.
+\* A client does not see handover fields.
 Answer(message) == Arrived(HandedOver(message, BlankMessage))
 
 Validated(message, peer) == MadeFor(message.secret, peer)

@@ -83,7 +83,7 @@ Tables == DOMAIN Capacity
 
 NoSweep == [pass |-> 0, index |-> 0, at |-> 1, continued |-> FALSE, record |-> BlankMessage]
 
-\* Who did what to whom: the step, its verdict, and the message before and after.
+\* The last event: the step, its verdict, and the message before and after.
 Event(from, to, step, verdict, given, message) ==
   [from |-> from, to |-> to, step |-> step, verdict |-> verdict, given |-> given, message |-> message]
 
@@ -107,7 +107,7 @@ SectionsOf(hook) ==
     [] hook = "TC" -> TcSections
     [] OTHER -> UserSections
 
-\* What XDP reads of a client's packet.
+\* The message that XDP reads from a client's packet.
 FromClient(message) == HandedOver(message, BlankMessage)
 
 \* env.terms: what the server's build is known by.  (A client of the same build says the same.)
@@ -134,8 +134,8 @@ SectionResult(run) ==
         [] SectionOf(run).reads = "table" -> UserStep(run.at, table, run.message, env)
         [] OTHER -> UserStep(run.at, table[index], run.message, env)
 
-\* What the result of a section makes of its run: what is left of it, what was
-\* sent, and what the reader is told.
+\* The effect of a section's result on its run: the rest of the run, the messages
+\* sent, and the event for the reader.
 Outcome(run, result) ==
   LET section == SectionOf(run)
       last == run.at = Len(SectionsOf(run.hook))
@@ -164,7 +164,7 @@ Proceed(run, result, Others(_)) ==
 \* Some sections of the daemon only read.
 Steps(run) == run.hook # "User" \/ SectionOf(run).reads = "none"
 
-\* What the daemon says goes to TC, beside what else is on its way there.
+\* A message of the daemon goes to TC, beside others on their way there.
 Executed(run, result, Others(_), underway) ==
   /\ cells' = IF Steps(run) THEN [cells EXCEPT ![SectionOf(run).table][IndexOf(run)] = result.cell] ELSE cells
   /\ completions' = IF run.hook = "User" /\ result.verdict = "Reply"
@@ -335,7 +335,7 @@ Send(packet, Keeps(_)) ==
 FrameUnchanged == UNCHANGED <<cells, runs, sweep, requests, forwarded, completions, answers>>
 
 (***************************************************************************)
-(* What every protocol must keep                                           *)
+(* Invariants of every protocol *)
 (***************************************************************************)
 
 \* A section whose layout says that it is never contended: while somebody is

@@ -8,7 +8,7 @@ EXTENDS Integers
 
 PeersMax == 16
 
-\* The n-th token that was made for a peer of 0..PeersMax-1.  0 is no token.
+\* The n-th token that was made for a peer of 0..PeersMax-1.  0 means no token.
 TokenOf(peer, n) == PeersMax * n + peer + 1
 
 MadeFor(token, peer) == token > 0 /\ (token - 1) % PeersMax = peer

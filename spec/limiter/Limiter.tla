@@ -35,7 +35,7 @@ Spec == Init /\ [][Next]_vars /\ WF_vars(Tick)
 
 ----------------------------------------------------------------------------
 
-\* What the cell can hold fits its width.
+\* Every value of the cell fits its width.
 TypeOK == bucket.tokens \in 0..Burst /\ bucket.filled \in 0..(TimeModulus - 1)
 
 \* No more is allowed than the bucket gained.

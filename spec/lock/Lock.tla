@@ -63,7 +63,7 @@ Init ==
   /\ clients = [client \in Clients |-> InitialClient(client)]
   /\ issued = Cardinality(Clients)
 
-\* What the network may still deliver when a client sends.
+\* The network may still deliver these when a client sends.
 Keeps(client, packet) == Replays \/ packet.peer # client
 
 Ask(client, message, believes) ==
@@ -214,7 +214,7 @@ Next == ServerActs \/ \E client \in Clients : ClientActs(client)
 Spec == Init /\ [][Next]_vars
 
 (***************************************************************************)
-(* What clients may rely on                                                *)
+(* Guarantees to clients *)
 (***************************************************************************)
 
 \* No two clients ever believe that they hold conflicting locks.
@@ -239,7 +239,7 @@ NoLockIsLost ==
         /\ (\E b \in believed : b[2] = "Exclusive") => cells.lock[slot].mode = "Exclusive"
 
 \* A client that is in its session and waits for no answer has no more shares than it believes in: no acquire
-\* is counted twice or late, no release is lost, so there is no share that nobody will give back.
+\* is counted twice or late, no release is lost, so every share will be given back.
 NoShareIsForgotten ==
   \A client \in Clients, slot \in 0..(LockCells - 1) :
     LET k == clients[client]
@@ -269,7 +269,7 @@ RunStep == event'.from \in {"XDP", "TC"} \X Clients /\ event'.given.kind \notin 
 ReplaysChangeNothing ==
   [][RunStep /\ event'.given.sequence <= clients[event'.given.client].done => UNCHANGED cells]_vars
 
-\* All answers to one request agree: a retry is told what the first execution did.
+\* All answers to one request agree: a retry gets the answer of the first execution.
 AnswersAgree ==
   \A a, b \in answers :
     /\ a.message.client = b.message.client

@@ -47,7 +47,7 @@ Acquire(lock, msg) ==
     [] OTHER ->
          HeldShared :: Answered(lock, msg, "Rejected")
 
-\* What is left of a cell after the last share in holders went.
+\* The cell after the last share in holders went.
 Without(lock, client) ==
   [lock EXCEPT !.mode = IF lock.holders = {client} /\ lock.spilled = 0 THEN "Free" ELSE @,
                !.holders = @ \ {client}]

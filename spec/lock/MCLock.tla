@@ -14,7 +14,7 @@ EndlessBoth == Asks(1000, 1000)
 Asks21 == Asks(2, 1)
 Asks31 == Asks(3, 1)
 
-\* What one client can send for another: with its own secret, or with none.
+\* The messages that one client can send for another: with its own secret, or without one.
 Forgeries ==
   {Packet(1 - client, Arrived([BlankMessage EXCEPT !.kind = IF client = 0 THEN "Release" ELSE "Close",
                                                    !.client = client, !.sequence = 1, !.secret = 2 - client])) :

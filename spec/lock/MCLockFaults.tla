@@ -7,7 +7,7 @@
 EXTENDS MCLock
 
 (***************************************************************************)
-(* Who holds                                                               *)
+(* Holders *)
 (***************************************************************************)
 
 \* A release frees the cell, whoever sends it.
@@ -68,7 +68,7 @@ BeginWhileBusy(session, msg, env) ==
     [] msg.sequence \in {session.sequence, NextSequence(session.sequence)} -> Starts(session, msg, env)
     [] OTHER -> Drop(session, msg)
 
-\* The answer to the last request is not kept, so a retry is told something that does for any request.
+\* The answer to the last request is not kept, so a retry gets an answer that fits any request.
 EndForgets(session, msg) ==
   IF msg.kind \in Answers \cup {"Opened"}
     THEN Reply([session EXCEPT !.state = "Idle", !.outcome = "Rejected"], msg)
@@ -110,14 +110,14 @@ ForwardedOfDraft(overflow, msg, env) ==
              Reply(overflow, [msg EXCEPT !.entry = vacant, !.own = CountIndex(1, OverflowCapacity - 1, Own)])
         [] OTHER -> Reply(overflow, [msg EXCEPT !.entry = held])
 
-\* Who asks for an entry gets one as long as there are any.
+\* A request for an entry gets one as long as there are any.
 ForwardedUnbounded(overflow, msg, env) ==
   LET vacant == FirstIndex(1, OverflowCapacity - 1, 0, LAMBDA i : overflow[i].state = "Vacant")
   IN  IF vacant = 0
         THEN Reply(overflow, [msg EXCEPT !.kind = "Rejected"])
         ELSE Reply(overflow, [msg EXCEPT !.entry = vacant])
 
-\* The cell is changed before it is looked whether the entry was got; if not, the client is told to try again.
+\* The cell is changed before the step checks that it has the entry; if not, the client must try again.
 CompletionUnclaimed(lock, msg) ==
   CASE msg.kind = "Acquire" -> Admit(lock, msg)
     [] msg.kind = "Release" /\ msg.claimed -> Answered(Unspill(lock), msg, "Released")

@@ -18,7 +18,7 @@ ClientIsFair(client) ==
   /\ WF_vars(\E lock \in LockIds : AskRelease(client, lock))
   /\ WF_vars(\E packet \in answers : Receive(client, packet))
 
-\* What a client waits for, it sends again.  Once it has stopped, all may be lost.
+\* A client repeats a request until it has the answer.  Once it has stopped, all may be lost.
 Wanted(client, packet) == packet.peer = client /\ packet.message = clients[client].waiting
 
 NetworkIsFair(client) ==

@@ -1,5 +1,5 @@
 -------------------------------- MODULE Program --------------------------------
-(* What Frame has to know of the lock's program. *)
+(* The lock's program, as Frame needs it. *)
 EXTENDS LockHooks, Tokens
 
 CONSTANTS
@@ -18,7 +18,7 @@ Arrived(message) ==
   [message EXCEPT !.slot = IF message.lock \in LockIds THEN SlotOf(message.lock) ELSE 0,
                   !.claimed = FALSE, !.kept = FALSE, !.gone = {}]
 
-\* What the daemon writes into a message for TC is none of the client's business.
+\* A client does not see the fields that the daemon writes for TC.
 Answer(message) == [Arrived(message) EXCEPT !.entry = 0, !.own = 0]
 
 Validated(message, peer) == MadeFor(message.secret, peer)

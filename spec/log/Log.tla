@@ -108,7 +108,7 @@ Init ==
   /\ given = {}
   /\ told = {}
 
-\* What the network may still deliver when a client sends.
+\* The network may still deliver these when a client sends.
 Keeps(client, packet) == Replays \/ packet.peer # client
 
 Request(client, level, sequence) ==
@@ -179,10 +179,10 @@ Cut(entries) ==
   LET torn == {i \in DOMAIN entries : ~ entries[i].whole}
   IN  IF torn = {} THEN entries ELSE SubSeq(entries, 1, (CHOOSE i \in torn : \A j \in torn : i <= j) - 1)
 
-\* What a reader takes: of the last segment, all before its torn tail.
+\* The entries that a reader uses: in the last segment, all before its torn tail.
 Readable(files) == [s \in DOMAIN files |-> IF s = Len(files) THEN Cut(files[s].entries) ELSE files[s].entries]
 
-\* What is certain to be there after the machine has gone down now.
+\* The entries that certainly survive if the machine goes down now.
 Certain(files) == [s \in DOMAIN files |-> Cut(SubSeq(files[s].entries, 1, files[s].durable))]
 
 RECURSIVE All(_, _)
@@ -197,7 +197,7 @@ Replayed(known, entries, i) ==
                                              !.length = entries[i].record.length, !.value = entries[i].record.value]
          IN  Replayed([known EXCEPT ![key] = Newer(known[key], message).cell], entries, i + 1)
 
-\* What recovery makes of rows of entries: the newest of each key.
+\* The result of recovery from entries: the newest row of each key.
 Recovered(rows) == Replayed(store, All(rows, 1), 1)
 
 OfLog(rows, epoch, log) == SelectSeq(All(rows, 1), LAMBDA entry : entry.epoch = epoch /\ entry.log = log)
@@ -264,7 +264,7 @@ Writes ==
 
 MarkOf(log, number) == [BlankMessage EXCEPT !.log = log, !.epoch = daemon.epoch, !.number = number]
 
-\* The last number of which the record outlives the daemon.
+\* The last number whose record outlives the daemon.
 Outlives(log) == daemon.written[log]
 
 \* The slots are free for other records.
@@ -415,7 +415,7 @@ Fails ==
   /\ event' = Event("daemon", "daemon", "DiskFails", "", BlankMessage, BlankMessage)
   /\ UNCHANGED <<cells, runs, sweep, network, clients, daemon, store, given, told>>
 
-\* A daemon that is told ends.
+\* A daemon that gets a signal ends.
 DaemonGivesUp == NoDaemon
 
 SyncFails ==
@@ -428,7 +428,7 @@ SyncFails ==
   /\ event' = Event("daemon", "daemon", "SyncFails", "", BlankMessage, BlankMessage)
   /\ UNCHANGED <<cells, sweep, network, clients, store, crashes, given, told>>
 
-\* What may be there of a segment.
+\* The possible content of a segment.
 Remains(segment) ==
   UNION {{[segment EXCEPT !.lost = "No", !.entries = [i \in 1..last |-> IF i \in torn THEN Torn(@[i]) ELSE @[i]]] :
             torn \in SUBSET ((segment.durable + 1)..last)} :
@@ -461,7 +461,7 @@ Serve(packet) == daemon.up /\ ServeForwarded(packet, [now |-> 0, random |-> 0, a
 AtXdp(cpu, packet) == ArriveAtXdpOn(cpu, packet, 0)
 AtTc(packet) == ArriveAtTc(packet, 0)
 
-\* What is kept of what happened, for the properties.
+\* The history that the properties need.
 Notes ==
   LET message == event'.message
   IN  /\ given' = IF /\ event'.step = "Reserve"
@@ -497,7 +497,7 @@ NextStep == Acting \/ \E client \in Clients : ClientActs(client)
 Spec == Init /\ [][NextStep]_vars
 
 (***************************************************************************)
-(* What clients may rely on                                                *)
+(* Guarantees to clients *)
 (***************************************************************************)
 
 \* No number of a log is given twice.
@@ -512,7 +512,7 @@ NoRequestTwice ==
 NumbersHaveNoGaps ==
   \A a \in given : a.number > 1 => \E b \in given : b.epoch = a.epoch /\ b.log = a.log /\ b.number = a.number - 1
 
-\* All answers to one request agree: a retry is told the same place.
+\* All answers to one request agree: a retry gets the same place.
 AnswersAgree ==
   \A a, b \in told : a.client = b.client /\ a.sequence = b.sequence => a = b
 

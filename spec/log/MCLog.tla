@@ -2,7 +2,7 @@
 (* Bounds of the log's models: what models.yaml cannot say. *)
 EXTENDS Log, TLC
 
-\* Of client 0, and of every other one.
+\* The requests of client 0, and of every other client.
 Of(first, others) == [client \in Clients |-> IF client = 0 THEN first ELSE others]
 
 Asks1 == Of(1, 1)
@@ -15,7 +15,7 @@ OnDisk == Of({"Disk"}, {"Disk"})
 Either == Of({"Memory", "Disk"}, {"Memory", "Disk"})
 Both == Of({"Disk"}, {"Memory"})
 
-\* What one client can send for another: with its own secret.
+\* The messages that one client can send for another: with its own secret.
 Forgeries ==
   {Packet(1 - client, [BlankMessage EXCEPT !.kind = "Append", !.client = client, !.sequence = 1, !.secret = 2 - client]) :
      client \in {0, 1}}

@@ -20,7 +20,7 @@ RoomForEver(drained, msg) ==
     THEN Continue(drained, [msg EXCEPT !.epoch = drained.epoch, !.limit = LastNumber])
     ELSE Reply(drained, [msg EXCEPT !.epoch = drained.epoch])
 
-\* The number is taken, and then it is seen that there is no room for it.
+\* The number is taken before the step checks for room.
 ReserveFirst(head, msg) ==
   CASE head.appended >= LastNumber -> Refused(head, msg)
     [] head.appended >= msg.limit -> Refused([head EXCEPT !.appended = @ + 1], msg)
@@ -96,20 +96,20 @@ BeginAgain(session, msg, env) ==
     THEN Continue([session EXCEPT !.state = "Busy", !.sequence = msg.sequence], msg)
     ELSE Drop(session, msg)
 
-\* A retry is told the log of the processor that it came in on.
+\* A retry's answer names the log of the processor that received it.
 RecallHere(answer, msg, env) ==
   LET recalled == Right!Recall(answer, msg, env)
   IN  IF recalled.verdict = "Continue"
         THEN Continue(answer, [recalled.msg EXCEPT !.log = env.cpu % Logs])
         ELSE recalled
 
-\* A retry is told the place of whatever was appended last.
+\* A retry's answer has the place of the last append of any request.
 RecallUncompared(answer, msg, env) ==
   IF msg.kind \in {"Appended", "Stored"}
     THEN Continue(answer, [msg EXCEPT !.log = answer.log, !.number = answer.number])
     ELSE Right!Recall(answer, msg, env)
 
-\* What the client put into the fields of the answer is left there.
+\* The fields of the answer keep the values that the client wrote.
 RecallBelieving(answer, msg, env) ==
   IF msg.kind \in Requests THEN Continue(answer, [msg EXCEPT !.log = env.cpu % Logs]) ELSE Right!Recall(answer, msg, env)
 
@@ -130,16 +130,16 @@ RememberAsStored(answer, msg) ==
   LET result == Right!Remember(answer, msg)
   IN  IF result.msg.kind \in Requests THEN Answered(result.cell, result.msg, "Stored") ELSE result
 
-\* A retry of what waits for the disk is told what was remembered of it.
+\* A retry of a record that waits for the disk gets the remembered answer.
 BeginRecalls(session, msg, env) ==
   IF session.state = "Forwarded" /\ msg.sequence = session.sequence
     THEN Continue(session, [msg EXCEPT !.kind = "Stored"])
     ELSE Right!Begin(session, msg, env)
 
-\* What is in a file is on disk.
+\* A record in a file counts as on disk.
 UserSectionsDrained == << UserSection("answer", "Locate", "none"), UserSection("drained", "Await", "none") >>
 
-\* What has been written by the end of a sync is synced.
+\* A record written before the end of a sync counts as synced.
 WrittenByNow == daemon.written
 
 \* The buffer's slots are free when the daemon has taken what was in them.
@@ -151,7 +151,7 @@ DaemonTriesAgain == [daemon EXCEPT !.syncing = NoSync]
 \* A segment is full, so the next one begins.
 EndsUnsynced == TRUE
 
-\* What an operator removes is removed.
+\* A file that an operator removes stays removed.
 RemovesAny(segment) == TRUE
 
 (***************************************************************************)
@@ -164,10 +164,10 @@ StartsFromMark(epoch) == [log \in AllLogs |-> cells.drained[log].number]
 \* The daemon appends to the last file, behind whatever is there.
 TrimNothing(segment) == [segment EXCEPT !.durable = Len(segment.entries), !.lost = "No"]
 
-\* What the daemon finds in the file is on the disk, since it is in the file.
+\* Entries that the daemon finds in the file count as on the disk, since they are in the file.
 TrimUnsynced(segment) == [segment EXCEPT !.entries = Cut(@), !.lost = "No"]
 
-\* What the daemon finds in the file is on the disk when it has synced that file.
+\* Entries that the daemon finds in the file count as on the disk when it has synced that file.
 TrimInPlace(segment) ==
   [segment EXCEPT !.entries = Cut(@), !.durable = IF segment.lost = "No" THEN Len(Cut(segment.entries)) ELSE @,
                   !.lost = IF @ = "No" THEN "No" ELSE "Said"]
@@ -179,11 +179,11 @@ FilesAfterKill ==
 \* All that is in the file is replayed.
 CutNothing(entries) == entries
 
-\* Of the records of a key the last one counts, whichever log it was in.
+\* The last record of a key counts, whichever log it was in.
 LaterInFile(entry, msg) ==
   Continue([entry EXCEPT !.version = msg.version, !.deletes = msg.deletes, !.length = msg.length, !.value = msg.value], msg)
 
-\* What is torn is left out, and the rest is replayed.
+\* Torn entries are left out, and the rest is replayed.
 CutOut(entries) == SelectSeq(entries, LAMBDA entry : entry.whole)
 
 \* The numbers of new memory begin again, in the same epoch.

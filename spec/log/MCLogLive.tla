@@ -33,7 +33,7 @@ Wanted(client, packet) == packet.peer = client /\ packet.message = clients[clien
 
 Others == UNCHANGED <<clients, daemon, segments, store, crashes>>
 
-\* What a client still waits for arrives now and then, there and back.
+\* A request that a client waits for, and its answer, arrive now and then.
 Arrives(client) == (\E packet \in requests : Wanted(client, packet) /\ AtXdp(0, packet)) /\ Notes /\ Others
 
 IsServed(client) == (\E packet \in forwarded : Wanted(client, packet) /\ Serve(packet)) /\ Notes /\ Others
@@ -64,7 +64,7 @@ LiveSpec ==
 EveryAppendIsAnswered ==
   \A client \in Clients : clients[client].waiting # NoRequest ~> clients[client].waiting = NoRequest
 
-\* Who is told Full and asks again is not told Full for ever.
+\* A client that gets Full and asks again does not get Full for ever.
 AllAreAppended == <>(\A client \in Clients : Cardinality(GivenTo(client)) = MaxAsks[client])
 
 \* All that is in the buffer comes to the disk.

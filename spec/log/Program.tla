@@ -1,5 +1,5 @@
 -------------------------------- MODULE Program --------------------------------
-(* What Frame has to know of the log's program. *)
+(* The log's program, as Frame needs it. *)
 EXTENDS LogHooks, Tokens
 
 CONSTANTS

@@ -90,7 +90,7 @@ ComesAndGoes ==
      <<Plain("Insert", 0), Plain("Update", 1), Plain("Update", 1), Plain("Delete", 0)>>)
 
 (***************************************************************************)
-(* What the tables hold at the beginning                                   *)
+(* Content of the tables at the start *)
 (***************************************************************************)
 
 BothDirty == {Begun(<<<<<<"Dirty", 0, 5>>, <<"Dirty", 1, 7>>>>>>, << >>)}
@@ -127,7 +127,7 @@ GoneLeftOpen == Left(GoneAndSpilled, {"Open"}, {0})
 FirstLeft == Left(FirstDirty, Either, {0})
 
 (***************************************************************************)
-(* What clients forge                                                      *)
+(* Forged messages of clients *)
 (***************************************************************************)
 
 \* An abort of the first client's transaction, with the second one's secret.

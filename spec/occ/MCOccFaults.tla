@@ -33,7 +33,7 @@ ForgedBoth == ForgedGrant \cup ForgedVersion
 \* A record that another has locked, unchanged so far, passes for unchanged.
 AsItWasThoughLocked(k, answer) == \E each \in k.saw : each[3] = <<answer.key, answer.version, answer.kind = "Value">>
 
-\* What was read is not looked at again.
+\* Keys that were read are not validated.
 AsItWasSurely(k, answer) == TRUE
 
 \* Every lock has the same place.
@@ -49,7 +49,7 @@ LockOnAnyVersion(bucket, msg, way, expected) ==
     THEN Right!LockOn(bucket, msg, way, expected)
     ELSE Granted(bucket, msg, way, msg.version)
 
-\* What the daemon found is taken, whatever version it has.
+\* The daemon's finding is used, whatever version it has.
 FoundAnyVersion(bucket, msg) ==
   Right!LockFound(bucket, [msg EXCEPT !.expected = IF msg.found THEN msg.version ELSE 0])
 
@@ -89,7 +89,7 @@ SettledOfAnyone(bucket, msg) ==
         THEN Right!Settled(bucket, [msg EXCEPT !.way = way])
         ELSE Right!Settled(bucket, msg)
 
-\* What was written stays locked until another message frees it, so that it can be written again.
+\* A written key stays locked until another message frees it, so that it can be written again.
 SettledStillPinned(bucket, msg) ==
   LET result == Right!Settled(bucket, msg)
   IN  IF msg.kind = "Commit" THEN Continue([result.cell EXCEPT !.pinned = bucket.pinned], result.msg) ELSE result
@@ -114,7 +114,7 @@ SettledForgetful(bucket, msg) ==
 (* The sweep                                                               *)
 (***************************************************************************)
 
-\* Who is gone has not committed.
+\* A client that is gone has not committed.
 UnsettledAborts(transaction, msg, env) ==
   LET result == Right!Unsettled(transaction, msg, env)
   IN  IF result.verdict = "Continue" THEN Continue(transaction, [result.msg EXCEPT !.kind = "Abort"]) ELSE result

@@ -16,7 +16,7 @@ Crashes == Crash /\ Notes
 
 Wanted(client, packet) == packet.peer = client /\ Outstanding(client, packet.message)
 
-\* What a client still waits for arrives now and then, there and back.
+\* A request that a client waits for, and its answer, arrive now and then.
 Arrives(client) == (\E packet \in requests : Wanted(client, packet) /\ AtXdp(packet)) /\ Notes
 IsServed(client) ==
   (\E packet \in forwarded : Wanted(client, packet) /\ ServeForwarded(packet, [now |-> 0, random |-> 0, age |-> Lease + 1, index |-> 0])) /\ Notes

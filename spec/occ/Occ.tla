@@ -53,7 +53,7 @@ NoRequest == [BlankMessage EXCEPT !.kind = "None"]
 (* Clients                                                                 *)
 (***************************************************************************)
 
-\* Whose write a value is: of client 0's first program 11, of client 1's second one 22.  0: it was there from the start.
+\* The write that a value comes from: 11 is from client 0's first program, 22 from client 1's second one.  0: it was there from the start.
 Name(client, number) == 10 * (client + 1) + number
 ClientOf(name) == (name \div 10) - 1
 NumberOf(name) == name % 10
@@ -99,7 +99,7 @@ Outstanding(client, message) ==
       /\ message.secret = request.secret
       /\ (message.kind \in Reads \cup ReadAnswers) = (request.kind \in Reads)
 
-\* What the network may still deliver when a client sends.
+\* The network may still deliver these when a client sends.
 Keeps(client, packet) == Replays \/ packet.peer # client \/ Outstanding(client, packet.message)
 
 Asks(client, message, k) ==
@@ -188,7 +188,7 @@ Reading(program, k, answer) ==
         [] k.at < Len(program.reads) -> [read EXCEPT !.at = @ + 1]
         [] OTHER -> Stage(read, AfterReads(program))
 
-\* Whether what was read again is as it was: the same version, or missing with the same floor, and not locked.
+\* True if a second read finds the same: the same version, or missing with the same floor, and not locked.
 IsAsItWas(k, answer) ==
   /\ ~ answer.locked
   /\ \E each \in k.saw : each[3] = <<answer.key, answer.version, answer.kind = "Value">>
@@ -218,7 +218,7 @@ Over(client, k) ==
 Unread(program, k) ==
   IF program.plain THEN {} ELSE {program.writes[i][1] : i \in 1..Len(program.writes)} \ {each[1] : each \in k.saw}
 
-\* What it has read, as far as this is to hold, and what it is to write.
+\* Its reads that must still hold, and its writes.
 ClaimOf(program, k) ==
   [reads |-> {[key |-> each[1], there |-> each[3][3], version |-> each[3][2]] : each \in k.saw}
              \cup {[key |-> key, there |-> FALSE, version |-> 0] : key \in Unread(program, k)},
@@ -306,7 +306,7 @@ Next == RunActs \/ DaemonActs \/ \E client \in Clients : ClientActs(client)
 Spec == Init /\ [][Next]_vars
 
 (***************************************************************************)
-(* What clients may rely on                                                *)
+(* Guarantees to clients *)
 (***************************************************************************)
 
 \* The states that a reading may have been of.
@@ -331,7 +331,7 @@ ReadEdges(seen) ==
 
 TimeEdges == UNION {{<<before, name>> : before \in claims[name].after} : name \in DOMAIN claims}
 
-\* Those that nothing comes before go first, and so on.
+\* Transactions without a predecessor go first, and so on.
 RECURSIVE IsOrder(_, _)
 IsOrder(names, edges) ==
   LET first == {name \in names : ~ \E other \in names : other # name /\ <<other, name>> \in edges}
@@ -348,7 +348,7 @@ Serializable ==
 \* The keys that a transaction has written.
 Wrote(name) == {key \in Keys : \E i \in 1..Len(history[key]) : history[key][i].by = name}
 
-\* A transaction writes all or nothing, and all where its client was told so: once it is settled, whoever did that.
+\* A transaction writes all or nothing, and all if its client got that answer: once it is settled, by whomever.
 Atomic ==
   \A name \in DOMAIN claims :
     LET client == ClientOf(name)
@@ -357,7 +357,7 @@ Atomic ==
         /\ Wrote(name) # {} \/ name \in told
         => Wrote(name) = claims[name].writes
 
-\* What was read and then written is written over what was read.
+\* A key that was read and then written is written over the value that was read.
 NoLostUpdate ==
   \A key \in Keys : \A i \in 2..Len(history[key]) :
     LET name == history[key][i].by
@@ -377,7 +377,7 @@ VersionsGoUpByOne ==
 NoWriteTwice ==
   \A key \in Keys : \A i, j \in 1..Len(history[key]) : history[key][i].by = history[key][j].by => i = j
 
-\* All answers to one request agree: a retry is told what the first execution was.
+\* All answers to one request agree: a retry gets the answer of the first execution.
 AnswersAgree ==
   \A a, b \in answers :
     /\ a.message.kind \in Answers
@@ -386,14 +386,14 @@ AnswersAgree ==
     /\ a.message.sequence = b.message.sequence
     => a.message.kind = b.message.kind /\ a.message.version = b.message.version
 
-\* What was granted is committed or aborted when it is asked for: it is not refused for want of room, or of anything else.
+\* A granted place is committed or aborted on request: this is never refused, for want of room or anything else.
 GrantedIsSettled ==
   [][event'.step = "Receive" /\ event'.message.kind \in Answers
        => LET k == clients[event'.to[2]]
           IN  k.stage = "Settle" => event'.message.kind \in {"Committed", "Aborted"}]_vars
 
 (***************************************************************************)
-(* What is always true of the tables                                       *)
+(* Invariants of the tables *)
 (***************************************************************************)
 
 \* The places of a session that pin a way.

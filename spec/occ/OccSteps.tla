@@ -46,7 +46,7 @@ PinsNone(transaction) == \A i \in 1..Intents : transaction.ways[i] = 0
 VersionAt(bucket, way) == IF IsLive(bucket, way) THEN bucket.entries[way].version ELSE 0
 
 (***************************************************************************)
-(* What the session may ask for                                            *)
+(* Requests of a session *)
 (***************************************************************************)
 
 Enter(transaction, msg) ==
@@ -77,7 +77,7 @@ Note(intent, msg) ==
                                       !.length = intent.length, !.value = intent.value])
     [] OTHER -> Continue(intent, msg)
 
-\* What has become of the place.
+\* The outcome of the place.
 Leave(transaction, msg) ==
   LET rest == [transaction EXCEPT !.ways[msg.place + 1] = 0]
       verdict == IF PinsNone(rest) THEN "Open" ELSE IF msg.kind = "Committed" THEN "Committed" ELSE "Aborted"
@@ -106,7 +106,7 @@ VictimBeside(bucket) ==
                THEN FirstIndex(1, Ways, Oldest(bucket), LAMBDA i : ~ IsPinned(bucket, i))
                ELSE Oldest(bucket)
 
-\* There is no room, and none can be made.
+\* The bucket has no room, and cannot make any.
 IsCrowded(bucket) == \A i \in 1..Ways : IsPinned(bucket, i)
 
 (***************************************************************************)
@@ -220,7 +220,7 @@ LockFound(bucket, msg) ==
          Continue(Pinned(Moved(Brought(bucket), IF Stores(msg) THEN msg.filter \cup {msg.victim_bit} ELSE msg.filter), msg.way),
                   granted)
 
-\* A get for which there is no way is answered without having one; who writes asks again.
+\* A get that finds no way is answered without one; a write must ask again.
 OnOccCompletion(bucket, msg) ==
   LET own == WayOf(bucket, msg.key)
       locked == own > 0 /\ IsPinned(bucket, own)

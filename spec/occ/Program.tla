@@ -1,5 +1,5 @@
 -------------------------------- MODULE Program --------------------------------
-(* What Frame has to know of the program of transactions. *)
+(* The program of transactions, as Frame needs it. *)
 EXTENDS OccHooks, Tokens
 
 CONSTANTS
@@ -26,7 +26,7 @@ Arrived(message) ==
                   !.shelf = ShelfOf(message.key), !.stowed = FALSE, !.moved = FALSE, !.claimed = FALSE, !.done = FALSE,
                   !.gone = {}, !.intent = 0]
 
-\* What the hooks hand over to one another is none of the client's business.
+\* A client does not see handover fields.
 Answer(message) == Arrived(HandedOver(message, BlankMessage))
 
 Validated(message, peer) == MadeFor(message.secret, peer)

@@ -1,5 +1,5 @@
 -------------------------------- MODULE Program --------------------------------
-(* What Frame has to know of the least protocol that uses sessions. *)
+(* The least protocol that uses sessions, as Frame needs it. *)
 EXTENDS SessionHooks, Tokens
 
 \* All hosts are after session number 0.

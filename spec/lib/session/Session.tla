@@ -78,7 +78,7 @@ Init ==
   /\ fresh = 0
   /\ bereft = {}
 
-\* What the network may still deliver when a host has sent `message`.
+\* The network may still deliver these when a host has sent `message`.
 Keeps(host, message, packet) ==
   \/ packet.peer # host
   \/ packet.message.secret # message.secret
@@ -88,7 +88,7 @@ Keeps(host, message, packet) ==
 TermsOf(host) == IF host \in Strangers THEN 1000 ELSE OwnTerms
 LeaseOf(host) == IF host \in Strangers THEN StrangeLease ELSE Lease
 
-\* Of a host that has no session.
+\* Requests of a host without a session.
 Asks(host, message, phase) ==
   /\ hosts[host].phase = "Out"
   /\ hosts' = [hosts EXCEPT ![host] = [@ EXCEPT !.phase = phase, !.sequence = message.sequence,
@@ -109,7 +109,7 @@ AskOpen(host) ==
   /\ drawn' = drawn + 1
   /\ Asks(host, [BlankMessage EXCEPT !.kind = "Open", !.sequence = DrawnSequence(drawn'), !.secret = hosts[host].invitation], "Opening")
 
-\* Of a host in its session, or of one that goes on with the secret of a session that it has lost.
+\* Requests of a host in its session, or of one that still uses the secret of a lost session.
 AskInSession(host, kind, rare) ==
   LET k == hosts[host]
       message == [BlankMessage EXCEPT !.kind = kind, !.sequence = NextSequence(k.sequence),
@@ -234,7 +234,7 @@ Next == Tick \/ ServerActs \/ \E host \in Hosts : HostActs(host)
 Spec == Init /\ [][Next]_vars
 
 (***************************************************************************)
-(* What a protocol may rely on                                             *)
+(* Guarantees to a protocol *)
 (***************************************************************************)
 
 \* As long as a host's own lease runs, the server has its session: nobody else has the number, and nothing that the
@@ -262,7 +262,7 @@ NothingIsLeftBehind ==
   /\ cells.tally[0].held \subseteq {cells.credential[0].secret}
   /\ cells.session[0].state = "Vacant" => cells.tally[0].held = {}
 
-\* All answers to one request agree: a retry is told what the first execution did.  (The daemon's last words tell that there was none.)
+\* All answers to one request agree: a retry gets the answer of the first execution.  (The daemon's last answer says that none took place.)
 AnswersAgree ==
   \A a, b \in {answer \in answers : answer.message.kind \notin Words} :
     /\ a.message.sequence = b.message.sequence
