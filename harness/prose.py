@@ -1,7 +1,10 @@
-"""python -m harness.prose [FILE...]: finds sentences that a reader must read twice, in documents and docstrings.
+"""python -m harness.prose [FILE...]: finds sentences that a reader must read twice: in documents, docstrings, messages.
 
 A sentence has at most 30 words. It starts with its subject, and not with a clause that stands for one (What ...,
 Of ..., Who ..., That ...). A few phrases have a plainer word. Running text in documents wraps at 100 columns.
+
+In strings that programs may print, in Python and in C, only the opening and the phrases count. A string of a test may
+quote anything.
 """
 
 from __future__ import annotations
@@ -30,6 +33,20 @@ PHRASES = {
     r"\b(is|are|was|were) told\b": "say receives, is reported as, or learns",
     r"\b(is|are) no (?!longer|more|less|other|different)[a-z]": "say is not, or must be",
 }
+PHRASES_OF_STRINGS = {
+    **{phrase: instead for phrase, instead in PHRASES.items() if " no " not in phrase},
+    r"(?<!there )\b(is|are) no (?!longer|more|less|other|different)[a-z]": "say is not, or must be",
+    r"\b(that are|is|are) none( of\b|:|$)": "say is not one of, or what it is instead",
+    r"\b(has|have) to be\b": "say must be",
+    r"\b(is|are) wanted\b": "say what to give",
+    r"\bnobody (knows|has|asked|wrote)\b": "say what is unknown, missing or wrong",
+}
+OPENING_OF_STRINGS = re.compile(r"(What|Whether|Of|Whose|Those)\b")
+WORDS_OF_A_SENTENCE_MIN = 3
+"""Shorter strings are labels and keys."""
+C_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+WITHOUT_MESSAGES = ("tests/", "generated/", "codegen/emit/")
+"""Folders whose strings are quotations, code, or faults of the generator."""
 GENERATED = re.compile(r"tests/golden/.*/expected/.*")
 """Files that the generator writes, by their names."""
 
@@ -82,6 +99,33 @@ def of_python(text: str) -> Iterator[Paragraph]:
                 yield Paragraph(node.lineno + paragraph.line - 1, paragraph.text)
 
 
+def strings_of_python(text: str) -> Iterator[Paragraph]:
+    """Yields the strings of a module that are not docstrings, with `code` in place of what they format."""
+    tree = ast.parse(text)
+    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    whole = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    inside = {part for node in whole for part in ast.walk(node) if part is not node}
+    for node in ast.walk(tree):
+        if node in docstrings or node in inside:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield Paragraph(node.lineno, "".join(map(_shown_part, node.values)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield Paragraph(node.lineno, node.value)
+
+
+def _shown_part(part: ast.expr) -> str:
+    return str(part.value) if isinstance(part, ast.Constant) else "`code`"
+
+
+def strings_of_c(text: str) -> Iterator[Paragraph]:
+    """Yields the strings of a C file, line by line; a long message is one string there."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.startswith("#include"):
+            for found in C_STRING.finditer(line):
+                yield Paragraph(number, found[1])
+
+
 def inspect_clean(docstring: str) -> str:
     """Removes the indentation of all lines but the first."""
     first, *others = docstring.splitlines() or [""]
@@ -114,9 +158,28 @@ def faults(sentence: str) -> Iterator[str]:
             yield f"{found[0]!r}: {instead}"
 
 
+def faults_of_string(text: str) -> Iterator[str]:
+    """Yields the faults of a string that a program may print."""
+    if len(text.split()) < WORDS_OF_A_SENTENCE_MIN:
+        return
+    opening = OPENING_OF_STRINGS.match(text)
+    if opening:
+        yield f"begins with {opening[1]}: put the subject first"
+    for phrase, instead in PHRASES_OF_STRINGS.items():
+        if found := re.search(phrase, text):
+            yield f"{found[0]!r}: {instead}"
+
+
 def findings(name: str) -> Iterator[Finding]:
     """Yields the findings in one file of the repository, by its name."""
     text = (REPOSITORY / name).read_text(encoding="utf-8")
+    if has_strings(name):
+        strings = strings_of_python(text) if name.endswith(".py") else strings_of_c(text)
+        for string in strings:
+            for what in faults_of_string(string.text):
+                yield Finding(name, string.line, what, string.text)
+    if name.endswith((".c", ".h")):
+        return
     paragraphs = of_markdown(text) if name.endswith(".md") else of_python(text)
     for paragraph in paragraphs:
         for sentence in sentences(paragraph.text):
@@ -135,8 +198,13 @@ def long_lines(name: str, text: str) -> Iterator[Finding]:
             yield Finding(name, number, f"{len(line)} columns, wrap at {COLUMNS_MAX}", line)
 
 
+def has_strings(name: str) -> bool:
+    """Whether a file has strings that programs print."""
+    return name.endswith((".py", ".c", ".h")) and not name.startswith(WITHOUT_MESSAGES)
+
+
 def is_read(name: str) -> bool:
-    return name.endswith((".md", ".py")) and not GENERATED.fullmatch(name)
+    return (name.endswith((".md", ".py")) and not GENERATED.fullmatch(name)) or has_strings(name)
 
 
 def main() -> int:
