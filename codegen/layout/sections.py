@@ -161,7 +161,7 @@ class Sections:
         elif self.context.layout.tables[table].atomic not in ("word", "user", "owned"):
             self.context.complain(
                 (*place, table),
-                f"the user section steps a cell of {table}, which a lock protects",
+                f"the user section steps a cell of {table}, which is guarded",
                 "only read it (`reads: cell`), or choose `atomic: word`",
             )
         if owned:

@@ -89,7 +89,7 @@ static int check_claim(const char *path, int fd)
 	    !(status.st_mode & OTHERS_ANYTHING))
 		return 0;
 	log_error(
-		"cannot write segments to %s: its file %s belongs to user %d, with mode %04o, so other users could lock it; remove it while no daemon writes there",
+		"cannot write segments to %s: its file %s belongs to user %d, with mode %04o, so other users could claim it; remove it while no daemon writes there",
 		path, CLAIM, (int)status.st_uid, status.st_mode & 07777);
 	return -EPERM;
 }

@@ -133,7 +133,7 @@ def test_the_claim_of_another_is_refused(ledger: Ledger, reachable: Path) -> Non
         "serve", "--segments", str(ledger.segments), code=4
     )
     claim.chmod(0o666)
-    assert "its file claim belongs to user 65533, with mode 0666, so other users could lock it" in ledger.refuse(
+    assert "its file claim belongs to user 65533, with mode 0666, so other users could claim it" in ledger.refuse(
         "serve", "--segments", str(ledger.segments), code=4
     )
     shutil.chown(claim, 0)

@@ -45,7 +45,7 @@ def test_one_section_may_be_a_row(tmp_path: Path) -> None:
     [
         (
             {"hooks": {"user": [{"rack": "Find"}, RESERVE, KEEP]}},
-            "the user section steps a cell of rack, which a lock protects",
+            "the user section steps a cell of rack, which is guarded",
             "reads: cell",
         ),
         (
