@@ -66,4 +66,5 @@ def _compile(
     check_steps(resolved, known, daemon_known, errors)
     files = [*resolved.source.files, *module.files.values()]
     sources = tuple(dict.fromkeys(folders.display.name(path) for path in files))
-    return with_drain(assemble(resolved, known, sources), resolved, daemon_known)
+    declared = frozenset(module.constants[uid].name for uid in module.declared)
+    return with_drain(assemble(resolved, declared, known, sources), resolved, daemon_known)

@@ -30,13 +30,15 @@ def sections(plans: Iterable[SectionPlan], resolved: Resolved, steps: Steps) -> 
     return tuple(section(plan, resolved, steps) for plan in plans)
 
 
-def assemble(resolved: Resolved, steps: Steps, sources: tuple[str, ...]) -> ir.Protocol:
+def assemble(resolved: Resolved, declared: frozenset[str], steps: Steps, sources: tuple[str, ...]) -> ir.Protocol:
+    """declared: names of the constants that the steps' modules declare."""
     written = resolved.layout
     budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep", "restore")]
     return ir.Protocol(
         name=written.protocol,
         module=written.module,
         constants=tuple(resolved.constants.items()),
+        declared=declared,
         message=resolved.message,
         wire=tuple(written.wire.order),
         handover=tuple(written.handover),

@@ -7,6 +7,7 @@ from typing import Any
 
 from codegen.c.names import Names, field, python_field, upper
 from codegen.emit.identity import terms
+from codegen.emit.tla_types import TlaTypes
 from codegen.emit.types import (
     GeneratorError,
     WireField,
@@ -18,16 +19,12 @@ from codegen.emit.types import (
 )
 from codegen.ir import (
     TERMS,
-    Array,
     Bits,
     Bool,
     Bytes,
     Enum,
     Protocol,
-    Record,
     Section,
-    Sequence,
-    Set,
     Type,
     UInt,
 )
@@ -238,6 +235,7 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         {"each": one.each, "sections": [_tla_section(section) for section in one.sections]} for one in protocol.sweep
     ]
     restored = passes.pop() if protocol.restore else None
+    typed = TlaTypes(protocol.declared)
     return {
         "rule_top": "-" * (dashes // 2) + title + "-" * (dashes - dashes // 2),
         "rule_bottom": "=" * 78,
@@ -257,15 +255,28 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
             for number, one in enumerate(protocol.sweep, 1)
             for at, section in enumerate(one.sections, 1)
         ],
-        **_tla_drain(protocol),
+        **_tla_drain(protocol, typed),
         "tables": [
-            {"name": table.name, "index": table.index, "initial": tla_zero(table.cell)} for table in protocol.tables
+            {
+                "name": table.name,
+                "index": table.index,
+                "initial": typed.zero(table.cell),
+                "type": typed.record(table.cell, f"  {table.name} |-> "),
+            }
+            for table in protocol.tables
         ],
-        "blank_message": _tla_record(protocol.message),
+        "blank_message": _wrapped([f"{name} |-> {typed.zero(type_)}" for name, type_ in protocol.message.fields]),
+        "cells_fit": [
+            (table.name, " /\\ ".join(conditions))
+            for table in protocol.tables
+            if (conditions := typed.fits(table.cell, "cell"))
+        ],
+        "message_type": typed.record(protocol.message, "  "),
+        "message_fits": typed.fits(protocol.message, "msg"),
     }
 
 
-def _tla_drain(protocol: Protocol) -> dict[str, Any]:
+def _tla_drain(protocol: Protocol, typed: TlaTypes) -> dict[str, Any]:
     """Returns the drain's sections, and the initial cell of recovery."""
     drain, recovery = protocol.drain, protocol.recovery
     sections = (
@@ -278,7 +289,7 @@ def _tla_drain(protocol: Protocol) -> dict[str, Any]:
             "begins": [_tla_section(section) for section in drain.begins],
         }
     )
-    return {"drain": sections, "recovered": tla_zero(recovery.cell) if recovery else ""}
+    return {"drain": sections, "recovered": typed.zero(recovery.cell) if recovery else ""}
 
 
 def _tla_section(section: Section) -> dict[str, str]:
@@ -310,35 +321,15 @@ def _tla_call(section: Section) -> str:
     return f"{section.step.name}(cell, msg{', env' if section.step.env is not None else ''})"
 
 
-def tla_zero(type_: Type) -> str:
-    """Returns the initial value of a type, in TLA+."""
-    match type_:
-        case UInt() | Bytes():
-            return "0"
-        case Bool():
-            return "FALSE"
-        case Enum(_, members):
-            return f'"{members[0]}"'
-        case Set() | Bits():
-            return "{}"
-        case Sequence():
-            return "<<>>"
-        case Array(element, size):
-            return f"[i \\in 1..{size} |-> {tla_zero(element)}]"
-        case Record(_, fields):
-            return "[" + ", ".join(f"{name} |-> {tla_zero(inner)}" for name, inner in fields) + "]"
-    raise GeneratorError(f"{type_} has no initial value")
-
-
-def _tla_record(record: Record) -> str:
-    """Returns the initial value of a record in TLA+, wrapped to several lines."""
+def _wrapped(pieces: list[str]) -> str:
+    """Joins the fields of a record, wrapped to several lines."""
     lines, line = [], "  ["
-    for number, (name, type_) in enumerate(record.fields):
-        piece = f"{name} |-> {tla_zero(type_)}" + (", " if number < len(record.fields) - 1 else "]")
-        if len(line) + len(piece) > 116:
+    for number, piece in enumerate(pieces, 1):
+        text = piece + (", " if number < len(pieces) else "]")
+        if len(line) + len(text) > 116:
             lines.append(line.rstrip())
             line = "   "
-        line += piece
+        line += text
     return "\n".join([*lines, line])
 
 

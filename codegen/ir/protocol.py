@@ -182,6 +182,8 @@ class Protocol:
     name: str
     module: str
     constants: tuple[tuple[str, int | bool | str | tuple[int | str, ...]], ...]
+    declared: frozenset[str]
+    """Names of the constants that the TLA+ declares. Other constants only give the layout its sizes."""
     message: Record
     """Wire fields, handover fields and local fields in one record."""
     wire: tuple[str, ...]

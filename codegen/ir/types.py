@@ -63,6 +63,8 @@ class Set:
 
     element: Type
     max: int
+    bound: str = field(default="", compare=False, repr=False)
+    """The constant in which the layout gives `max`; empty for a plain number."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Bits:
     """A set of integers 0..size-1, size at most 64, kept in one word."""
 
     size: int
+    bound: str = field(default="", compare=False, repr=False)
+    """The constant in which the layout gives `size`; empty for a plain number."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ class Array:
 
     element: Type
     size: int
+    bound: str = field(default="", compare=False, repr=False)
+    """The constant in which the layout gives `size`; empty for a plain number."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,8 @@ class Sequence:
 
     element: Type
     max: int
+    bound: str = field(default="", compare=False, repr=False)
+    """The constant in which the layout gives `max`; empty for a plain number."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,11 @@ from codegen.layout.source import Place, Source
 WORD_BITS = 64
 
 
+def constant_of(bound: int | str) -> str:
+    """Returns the name of the constant that a bound names; empty for a number."""
+    return bound if isinstance(bound, str) else ""
+
+
 class Context:
     """A layout while its names are resolved. Types are resolved once."""
 
@@ -80,15 +85,15 @@ class Context:
                         "a set cannot hold sets, arrays or records",
                         "its elements must be uN, enum, bool or bytes",
                     )
-                return ir.Set(kind, self.bound(size, (*place, "max"), 1, 4096, 1))
+                return ir.Set(kind, self.bound(size, (*place, "max"), 1, 4096, 1), constant_of(size))
             case BitsType(bits=size):
-                return ir.Bits(self.bound(size, (*place, "bits"), 1, WORD_BITS, 1))
+                return ir.Bits(self.bound(size, (*place, "bits"), 1, WORD_BITS, 1), constant_of(size))
             case ArrayType(array=element, size=size):
                 kind = self.type(element, (*place, "array"), f"{name}_element")
-                return ir.Array(kind, self.bound(size, (*place, "size"), 1, 4096, 1))
+                return ir.Array(kind, self.bound(size, (*place, "size"), 1, 4096, 1), constant_of(size))
             case SequenceType(sequence=element, max=size):
                 kind = self.type(element, (*place, "sequence"), f"{name}_element")
-                return ir.Sequence(kind, self.bound(size, (*place, "max"), 1, 4096, 1))
+                return ir.Sequence(kind, self.bound(size, (*place, "max"), 1, 4096, 1), constant_of(size))
         assert isinstance(text, RecordType)
         fields = [
             (inner, self.type(kind, (*place, "record", inner), f"{name}.{inner}"))

@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS KvSteps
+EXTENDS KvSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -117,10 +117,10 @@ UserStep(at, cell, msg, env) ==
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
-    [] table = "bucket" -> [epoch |-> 0, filter |-> {}, keys |-> [i \in 1..4 |-> 0], floor |-> 0, marks |-> [i \in 1..4 |-> "Empty"], used |-> {}, entries |-> [i \in 1..4 |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0]]]
-    [] table = "page" -> [spilled |-> [i \in 1..16 |-> [mark |-> "Vacant", bit |-> 0, slot |-> 0, key |-> 0, entry |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0]]]]
+    [] table = "bucket" -> [epoch |-> 0, filter |-> {}, keys |-> [i \in 1..Ways |-> 0], floor |-> 0, marks |-> [i \in 1..Ways |-> "Empty"], used |-> {}, entries |-> [i \in 1..Ways |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0]]]
+    [] table = "page" -> [spilled |-> [i \in 1..PageSize |-> [mark |-> "Vacant", bit |-> 0, slot |-> 0, key |-> 0, entry |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0]]]]
     [] table = "shelf" -> [generation |-> 0, taken |-> {}]
-    [] table = "tail" -> [bytes |-> [i \in 1..16 |-> 0]]
+    [] table = "tail" -> [bytes |-> [i \in 1..Spots |-> 0]]
     [] table = "answer" -> [sequence |-> 0, version |-> 0]
     [] table = "row" -> [key |-> 0, version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, slot |-> 0, bit |-> 0, home |-> 0, fate |-> "Pending"]
 
@@ -131,4 +131,51 @@ BlankMessage ==
    home |-> 0, shelf |-> 0, lifted |-> "Empty", carried |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0],
    stowed |-> FALSE, moved |-> FALSE, claimed |-> FALSE, done |-> FALSE, line |-> 0, lives |-> FALSE,
    spills |-> FALSE, fate |-> "Pending", tail |-> 0]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  credential |-> [secret : Wide],
+  session |-> [state : {"Vacant", "Idle", "Busy", "Forwarded", "Closing"}, sequence : 0..1073741823,
+               outcome : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed",
+               "OtherTerms", "TooEarly", "Invited", "Uninvited", "Get", "Insert", "Update", "Delete", "Value",
+               "Missing", "Inserted", "Exists", "Updated", "Deleted", "Absent", "NoRoom", "TooLong"},
+               deadline : 0..33554431],
+  bucket |-> [epoch : Wide, filter : SUBSET (0..(FilterBits - 1)), keys : [1..Ways -> Wide], floor : Wide,
+              marks : [1..Ways -> {"Empty", "Clean", "Dirty", "Gone"}], used : SUBSET (0..(Ways - 1)),
+              entries : [1..Ways -> [version : Wide, length : 0..65535, spot : 0..31, value : Wide]]],
+  page |-> [spilled : [1..PageSize -> [mark : {"Vacant", "Joining", "Held", "Leaving"}, bit : 0..63,
+            slot : Wide, key : Wide, entry : [version : Wide, length : 0..65535, spot : 0..31,
+            value : Wide]]]],
+  shelf |-> [generation : 0..1073741823, taken : SUBSET (0..(Spots - 1))],
+  tail |-> [bytes : [1..Spots -> Wide]],
+  answer |-> [sequence : 0..1073741823, version : Wide],
+  row |-> [key : Wide, version : Wide, deletes : BOOLEAN, length : 0..65535, value : Wide, slot : Wide,
+           bit : 0..63, home : Wide, fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong",
+           "TailInTheWay"}]
+]
+
+MessageType ==
+  [kind : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly",
+   "Invited", "Uninvited", "Get", "Insert", "Update", "Delete", "Value", "Missing", "Inserted", "Exists",
+   "Updated", "Deleted", "Absent", "NoRoom", "TooLong"}, client : 0..16383, sequence : 0..1073741823,
+   secret : Wide, key : Wide, version : Wide, length : 0..65535, value : Wide, epoch : Wide, way : 0..15,
+   victim : Wide, evicts : BOOLEAN, found : BOOLEAN, old : 0..31, entry : 0..31,
+   filter : SUBSET (0..(FilterBits - 1)), spot : 0..31, generation : 0..1073741823, former : 0..31,
+   gone : SUBSET (0..16383), slot : Wide, bit : 0..63, victim_bit : 0..63, home : Wide, shelf : Wide,
+   lifted : {"Empty", "Clean", "Dirty", "Gone"}, carried : [version : Wide, length : 0..65535, spot : 0..31,
+   value : Wide], stowed : BOOLEAN, moved : BOOLEAN, claimed : BOOLEAN, done : BOOLEAN, line : 0..4095,
+   lives : BOOLEAN, spills : BOOLEAN, fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong",
+   "TailInTheWay"}, tail : Wide]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  cell \in CellTypes[table]
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  /\ msg \in MessageType
+  /\ Cardinality(msg.gone) <= MaxGone
 ==============================================================================

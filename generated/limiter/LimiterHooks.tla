@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS LimiterSteps
+EXTENDS LimiterSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -33,4 +33,23 @@ InitialCell(table) ==
 
 BlankMessage ==
   [kind |-> "Take", amount |-> 0, key |-> 0, slot |-> 0]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  bucket |-> [tokens : 0..65535, filled : 0..1073741823]
+]
+
+MessageType ==
+  [kind : {"Take", "Allowed", "Denied"}, amount : 0..65535, key : Wide, slot : Wide]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  cell \in CellTypes[table]
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  msg \in MessageType
 ==============================================================================

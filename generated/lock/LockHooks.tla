@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS LockSteps
+EXTENDS LockSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -101,4 +101,36 @@ InitialCell(table) ==
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, mode |-> "Free", lock |-> 0, entry |-> 0,
    own |-> 0, gone |-> {}, slot |-> 0, claimed |-> FALSE, kept |-> FALSE]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  credential |-> [secret : Wide],
+  session |-> [state : {"Vacant", "Idle", "Busy", "Forwarded", "Closing"}, sequence : 0..1073741823,
+               outcome : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed",
+               "OtherTerms", "TooEarly", "Invited", "Uninvited", "Acquire", "Release", "Granted", "Rejected",
+               "Released"}, deadline : 0..33554431],
+  lock |-> [mode : {"Free", "Shared", "Exclusive"}, holders : SUBSET (0..16383), spilled : 0..16383],
+  overflow |-> [state : {"Vacant", "Joining", "Held", "Leaving"}, client : 0..16383, slot : Wide]
+]
+
+MessageType ==
+  [kind : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly",
+   "Invited", "Uninvited", "Acquire", "Release", "Granted", "Rejected", "Released"}, client : 0..16383,
+   sequence : 0..1073741823, secret : Wide, mode : {"Free", "Shared", "Exclusive"}, lock : Wide,
+   entry : 0..16383, own : 0..16383, gone : SUBSET (0..16383), slot : Wide, claimed : BOOLEAN,
+   kept : BOOLEAN]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  /\ cell \in CellTypes[table]
+  /\ CASE table = "lock" -> Cardinality(cell.holders) <= MaxHolders
+       [] OTHER -> TRUE
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  /\ msg \in MessageType
+  /\ Cardinality(msg.gone) <= MaxGone
 ==============================================================================

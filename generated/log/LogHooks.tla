@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS LogSteps
+EXTENDS LogSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -125,4 +125,39 @@ BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, level |-> "Memory", transaction |-> 0, key |-> 0,
    version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, epoch |-> 0, log |-> 0, number |-> 0, gone |-> {},
    limit |-> 0, slot |-> 0]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  credential |-> [secret : Wide],
+  session |-> [state : {"Vacant", "Idle", "Busy", "Forwarded", "Closing"}, sequence : 0..1073741823,
+               outcome : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed",
+               "OtherTerms", "TooEarly", "Invited", "Uninvited", "Append", "Appended", "Stored", "Full"},
+               deadline : 0..33554431],
+  answer |-> [tag : 0..4095, log : 0..15, number : Wide],
+  drained |-> [epoch : 0..65535, number : Wide],
+  synced |-> [epoch : 0..65535, number : Wide],
+  head |-> [appended : Wide],
+  record |-> [transaction : Wide, key : Wide, version : Wide, deletes : BOOLEAN, length : 0..255,
+              value : Wide],
+  stamp |-> [number : Wide]
+]
+
+MessageType ==
+  [kind : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly",
+   "Invited", "Uninvited", "Append", "Appended", "Stored", "Full"}, client : 0..16383,
+   sequence : 0..1073741823, secret : Wide, level : {"Memory", "Disk"}, transaction : Wide, key : Wide,
+   version : Wide, deletes : BOOLEAN, length : 0..255, value : Wide, epoch : 0..65535, log : 0..15,
+   number : Wide, gone : SUBSET (0..16383), limit : Wide, slot : 0..1048575]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  cell \in CellTypes[table]
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  /\ msg \in MessageType
+  /\ Cardinality(msg.gone) <= MaxGone
 ==============================================================================

@@ -31,6 +31,8 @@ class Settings(documents.Strict):
     """The content of a .cfg, and the module that it is for. In the file, a key that is left out is inherited.
 
     faults: the module of models that must fail. Without it, theirs is `module`, like that of all others.
+    always: invariants of every model, also of one that must fail. They come after all others, so that TLC names them
+    only if no other is violated.
     """
 
     module: str | None = None
@@ -45,6 +47,7 @@ class Settings(documents.Strict):
     action_constraints: list[str] = pydantic.Field(default_factory=list)
     invariants: list[str] = pydantic.Field(default_factory=list)
     properties: list[str] = pydantic.Field(default_factory=list)
+    always: list[str] = pydantic.Field(default_factory=list)
     check_deadlock: bool = True
 
 
@@ -80,10 +83,15 @@ class Document(documents.Strict):
     models: dict[str, Entry]
 
     def settings(self, name: str) -> Settings:
-        """Returns all settings of a model.
+        """Returns all settings of a model, with those of `always` among the invariants.
 
-        A model that must fail by a named property checks only this one, unless it lists others itself.
+        A model that must fail by a named property checks only this one and `always`, unless it lists others itself.
         """
+        settings = self._of_its_own(name)
+        invariants = list(dict.fromkeys([*settings.invariants, *settings.always]))
+        return settings.model_copy(update={"invariants": invariants})
+
+    def _of_its_own(self, name: str) -> Settings:
         entry, settings = self.models[name], self._inherited(name)
         if entry.fails is None:
             return settings

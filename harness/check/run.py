@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import tlc
 from harness.check import config
 from harness.check.diagram import as_html
-from harness.check.models import Model, properties_of, sentences
+from harness.check.models import Model, sentences
 from harness.check.trace import Step, steps_of
 from harness.tlc import ROOT, Outcome, TlcError
 
@@ -35,7 +35,7 @@ def violated_by(model: Model, outcome: Outcome) -> str | None:
     """Returns the violated property. TLC does not name a temporal one, so such a model has only one."""
     if outcome.violated is not None or outcome.verdict != "property":
         return outcome.violated
-    asked = properties_of(model)
+    asked = model.settings.properties
     return asked[0] if len(asked) == 1 else None
 
 

@@ -12,16 +12,9 @@ CONSTANT OpenClients  \* those that begin with an open session
 (* The beginning                                                           *)
 (***************************************************************************)
 
-\* The layout's tables, cut to the model's size.
-BlankBucket(bucket) ==
-  [bucket EXCEPT !.marks = [i \in 1..Ways |-> @[i]], !.keys = [i \in 1..Ways |-> @[i]], !.entries = [i \in 1..Ways |-> @[i]]]
-
 InitialCells ==
   LET session == [state |-> "Idle", sequence |-> 0, outcome |-> "Opened", deadline |-> Extended(0)]
   IN  [BlankCells EXCEPT
-        !.bucket = [slot \in DOMAIN @ |-> BlankBucket(@[slot])],
-        !.page = [home \in DOMAIN @ |-> [spilled |-> [j \in 1..PageSize |-> @[home].spilled[j]]]],
-        !.tail = [number \in DOMAIN @ |-> [bytes |-> [i \in 1..Spots |-> @[number].bytes[i]]]],
         !.session = [client \in DOMAIN @ |-> IF client \in OpenClients THEN session ELSE @[client]],
         !.credential = [client \in DOMAIN @ |-> IF client \in OpenClients THEN [secret |-> client + 1] ELSE @[client]]]
 

@@ -129,6 +129,9 @@ SettleByKind(page, msg) ==
         [] Dooms(msg) -> Continue(Gone(page), msg)
         [] OTHER -> Continue(page, msg)
 
+\* Versions go down, below zero.
+VersionBefore(version) == version - 1
+
 (***************************************************************************)
 (* Tails                                                                   *)
 (***************************************************************************)

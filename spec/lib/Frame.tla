@@ -356,5 +356,15 @@ NeverContended == cells' # cells =>
        IN  section.contended = "never" /\ section.table \notin Locked
              => cells'[section.table][index] = cells[section.table][index]
 
+\* Every cell, and every message of a run, of the sweep or in flight, has the type that the layout gives it.
+TypeOK ==
+  /\ \A table \in DOMAIN cells : \A index \in DOMAIN cells[table] : CellOK(table, cells[table][index])
+  /\ \A packet \in requests : MessageOK(packet.message)
+  /\ \A packet \in forwarded : MessageOK(packet.message)
+  /\ \A packet \in completions : MessageOK(packet.message)
+  /\ \A packet \in answers : MessageOK(packet.message)
+  /\ \A r \in 1..Len(runs) : MessageOK(runs[r].message)
+  /\ MessageOK(sweep.record)
+
 NobodyInFlight == runs = << >> /\ sweep = NoSweep
 ================================================================================

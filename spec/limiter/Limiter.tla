@@ -3,7 +3,7 @@
 (* One bucket, a clock, and a network that delivers requests at any time   *)
 (* and any number of times.                                                *)
 (***************************************************************************)
-EXTENDS LimiterSteps
+EXTENDS LimiterHooks
 
 CONSTANTS
   TimeMax,  \* ticks that the model looks at; more than TimeModulus, so that the clock wraps
@@ -18,13 +18,13 @@ vars == <<now, bucket, spent>>
 
 Init ==
   /\ now = 0
-  /\ bucket = [tokens |-> 0, filled |-> 0]
+  /\ bucket = InitialCell("bucket")
   /\ spent = 0
 
 Tick == now < TimeMax /\ now' = now + 1 /\ UNCHANGED <<bucket, spent>>
 
 Request(amount) ==
-  LET result == OnTake(bucket, [kind |-> "Take", amount |-> amount], [now |-> now % TimeModulus])
+  LET result == OnTake(bucket, [BlankMessage EXCEPT !.amount = amount], [now |-> now % TimeModulus])
   IN  /\ bucket' = result.cell
       /\ spent' = IF result.msg.kind = "Allowed" THEN spent + amount ELSE spent
       /\ UNCHANGED now
@@ -35,12 +35,15 @@ Spec == Init /\ [][Next]_vars /\ WF_vars(Tick)
 
 ----------------------------------------------------------------------------
 
-\* Every value of the cell fits its width.
-TypeOK == bucket.tokens \in 0..Burst /\ bucket.filled \in 0..(TimeModulus - 1)
+\* The cell has the type that the layout gives it.
+TypeOK == CellOK("bucket", bucket)
+
+\* A bucket never has more tokens than a full one.
+Capped == bucket.tokens <= Burst
 
 \* No more is allowed than the bucket gained.
 Limited == spent <= Rate * now
 
 \* A bucket that is left alone fills up: a request for all of it is then allowed.
-Fills == <>(OnTake(bucket, [kind |-> "Take", amount |-> 1], [now |-> now % TimeModulus]).msg.kind = "Allowed")
+Fills == <>(OnTake(bucket, [BlankMessage EXCEPT !.amount = 1], [now |-> now % TimeModulus]).msg.kind = "Allowed")
 ================================================================================

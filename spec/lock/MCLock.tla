@@ -4,6 +4,9 @@ EXTENDS Lock, TLC
 
 OneCell(lock) == 0
 
+\* Locks are called by model values.
+NumberOrName == LockIds \cup Nat
+
 \* Requests of client 0, and of every other one.
 Asks(first, others) == [client \in Clients |-> IF client = 0 THEN first ELSE others]
 Asks1 == Asks(1, 1)

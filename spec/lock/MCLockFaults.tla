@@ -130,6 +130,9 @@ CompletionOfDraft(lock, msg) ==
     [] msg.kind = "Release" /\ msg.entry = 0 -> Answered(lock, msg, "Rejected")
     [] OTHER -> Continue(lock, msg)
 
+\* A share of the cell is taken off the count of the spilled ones, which goes below zero.
+WithoutUncounted(lock, client) == [lock EXCEPT !.mode = "Free", !.holders = @ \ {client}, !.spilled = @ - 1]
+
 (***************************************************************************)
 (* The sweep                                                               *)
 (***************************************************************************)

@@ -20,6 +20,9 @@ RoomForEver(drained, msg) ==
     THEN Continue(drained, [msg EXCEPT !.epoch = drained.epoch, !.limit = LastNumber])
     ELSE Reply(drained, [msg EXCEPT !.epoch = drained.epoch])
 
+\* The log of a processor is the number before it: the first has none.
+RecallBefore(answer, msg, env) == Continue(answer, [msg EXCEPT !.log = env.cpu - 1, !.epoch = 0, !.number = 0])
+
 \* The number is taken before the step checks for room.
 ReserveFirst(head, msg) ==
   CASE head.appended >= LastNumber -> Refused(head, msg)

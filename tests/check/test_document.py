@@ -26,6 +26,7 @@ base:
   constraints: [Few]
   invariants: [NoTicketTwice, Small]
   properties: [Ends]
+  always: [TypeOK]
   check_deadlock: false
 
 models:
@@ -112,7 +113,7 @@ def test_the_cfg_of_a_model_that_only_has_the_base(folder: Path) -> None:
         "  Clients = {a, b}\n"
         "  Draw <- DrawChecked\n"
         "CONSTRAINTS Few\n"
-        "INVARIANTS NoTicketTwice Small\n"
+        "INVARIANTS NoTicketTwice Small TypeOK\n"
         "PROPERTIES Ends\n"
         "CHECK_DEADLOCK FALSE\n"
     )
@@ -133,6 +134,7 @@ def test_a_model_says_what_differs(folder: Path) -> None:
         "  Clients = {a, b}",
         "  Draw <- DrawChecked",
         "ACTION_CONSTRAINTS Slow",
+        "INVARIANTS TypeOK",
         "PROPERTIES Ends",
     ]
 

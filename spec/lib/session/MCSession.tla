@@ -47,6 +47,9 @@ OverdueWithoutWrap(now, deadline) == now > deadline
 \* A deadline is taken for past where it is further ahead than the sweep's own clock would have put it.
 OverdueWithoutSlack(now, deadline) == (deadline + TimeModulus - now) % TimeModulus > Lease
 
+\* A deadline is computed backwards, and the clock's first tick has none before it.
+ExtendedBackwards(now) == now - Lease - 1
+
 Starts(session, msg, env) ==
   Continue([session EXCEPT !.state = "Busy", !.sequence = msg.sequence, !.deadline = Extended(env.now)], msg)
 

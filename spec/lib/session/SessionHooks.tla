@@ -87,4 +87,23 @@ InitialCell(table) ==
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, rare |-> FALSE, gone |-> {}]
+
+KindsOfMessages ==
+  {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly", "Invited", "Uninvited",
+   "Work", "Done"}
+
+CellTypes == [
+  credential |-> [secret : Nat],
+  session |-> [state : {"Vacant", "Idle", "Busy", "Forwarded", "Closing"}, sequence : 0..1073741823,
+               outcome : KindsOfMessages, deadline : 0..33554431],
+  tally |-> [by : Nat, last : 0..1073741823, twice : BOOLEAN, held : SUBSET Nat]
+]
+
+MessageType ==
+  [kind : KindsOfMessages, client : 0..16383, sequence : 0..1073741823, secret : Nat, rare : BOOLEAN,
+   gone : SUBSET (0..16383)]
+
+CellOK(table, cell) == cell \in CellTypes[table]
+
+MessageOK(msg) == msg \in MessageType /\ Cardinality(msg.gone) <= MaxGone
 =================================================================================

@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS CloakroomSteps
+EXTENDS CloakroomSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -57,4 +57,25 @@ InitialCell(table) ==
 
 BlankMessage ==
   [kind |-> "Hang", peg |-> 0, coat |-> 0, ticket |-> 0]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  peg |-> [used : BOOLEAN, coat : 0..65535, hung : 0..65535],
+  ticket |-> [ticket : Wide]
+]
+
+MessageType ==
+  [kind : {"Hang", "Fetch", "Hung", "Fetched", "Refused", "Misread", "Opening"}, peg : 0..31, coat : 0..65535,
+   ticket : Wide]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  cell \in CellTypes[table]
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  msg \in MessageType
 ==============================================================================

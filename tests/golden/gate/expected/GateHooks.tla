@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS GateSteps
+EXTENDS GateSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -51,4 +51,23 @@ InitialCell(table) ==
 
 BlankMessage ==
   [kind |-> "Ask", row |-> 0, ticket |-> 0]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  row |-> [guests : 0..15]
+]
+
+MessageType ==
+  [kind : {"Ask", "Enter", "Told", "Entered", "Refused"}, row : 0..3, ticket : Wide]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  cell \in CellTypes[table]
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  msg \in MessageType
 ==============================================================================

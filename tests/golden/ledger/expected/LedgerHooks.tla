@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS LedgerSteps
+EXTENDS LedgerSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -80,4 +80,30 @@ InitialCell(table) ==
 BlankMessage ==
   [kind |-> "Add", lane |-> 0, epoch |-> 0, number |-> 0, account |-> 0, version |-> 0, mood |-> "Calm",
    paid |-> FALSE, sign |-> 0, text |-> 0, limit |-> 0, slot |-> 0]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  drained |-> [epoch : 0..255, number : Wide],
+  synced |-> [epoch : 0..255, number : Wide],
+  head |-> [given : Wide],
+  row |-> [version : Wide, account : 0..16777215, paid : BOOLEAN, mood : {"Calm", "Bold"}, sign : Wide,
+           text : Wide],
+  stamp |-> [number : Wide]
+]
+
+MessageType ==
+  [kind : {"Add", "Ask", "Added", "Full", "Stored"}, lane : 0..3, epoch : 0..255, number : Wide,
+   account : 0..16777215, version : Wide, mood : {"Calm", "Bold"}, paid : BOOLEAN, sign : Wide, text : Wide,
+   limit : Wide, slot : 0..127]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  cell \in CellTypes[table]
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  msg \in MessageType
 ==============================================================================

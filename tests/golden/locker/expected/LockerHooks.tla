@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS LockerSteps
+EXTENDS LockerSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -54,10 +54,32 @@ UserStep(at, cell, msg, env) ==
 
 InitialCell(table) ==
   CASE table = "rack" -> [length |-> 0, version |-> 0, row |-> 0]
-    [] table = "boxes" -> [turn |-> 0, marks |-> [i \in 1..3 |-> "Loose"]]
-    [] table = "content" -> [bytes |-> [i \in 1..3 |-> 0], last |-> 0]
+    [] table = "boxes" -> [turn |-> 0, marks |-> [i \in 1..Boxes |-> "Loose"]]
+    [] table = "content" -> [bytes |-> [i \in 1..Boxes |-> 0], last |-> 0]
 
 BlankMessage ==
   [kind |-> "Put", number |-> 0, length |-> 0, version |-> 0, slip |-> 0, box |-> 0, turn |-> 0, place |-> 0,
    row |-> 0, body |-> 0]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  rack |-> [length : 0..65535, version : 0..255, row : 0..255],
+  boxes |-> [turn : 0..1048575, marks : [1..Boxes -> {"Loose", "Held"}]],
+  content |-> [bytes : [1..Boxes -> Wide], last : 0..65535]
+]
+
+MessageType ==
+  [kind : {"Put", "Get", "Ask", "Done", "Full"}, number : Wide, length : 0..65535, version : 0..255,
+   slip : Wide, box : 0..3, turn : 0..1048575, place : 0..255, row : 0..255, body : Wide]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  cell \in CellTypes[table]
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  msg \in MessageType
 ==============================================================================

@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS OfficeSteps
+EXTENDS OfficeSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -88,4 +88,26 @@ InitialCell(table) ==
 
 BlankMessage ==
   [kind |-> "Write", desk |-> 0, number |-> 0, title |-> 0, cabinet |-> 0, note |-> 0, former |-> 0]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  desk |-> [state : {"Free", "Busy", "Away"}, turn : 0..255],
+  sheet |-> [title : Wide, number : Wide, pages : [1..3 -> Wide]],
+  note |-> [number : Wide, cabinet : 0..3, title : Wide]
+]
+
+MessageType ==
+  [kind : {"Write", "Ask", "Written", "Refused"}, desk : 0..15, number : Wide, title : Wide, cabinet : 0..3,
+   note : 0..3, former : Wide]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  cell \in CellTypes[table]
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  msg \in MessageType
 ==============================================================================

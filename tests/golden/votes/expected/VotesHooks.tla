@@ -5,7 +5,7 @@
 (*                                                                          *)
 (* The hooks of the layout as TLA+: what the models step through and what   *)
 (* the conformance oracle evaluates, so that both have the program's grain. *)
-EXTENDS VotesSteps
+EXTENDS VotesSteps, Integers, FiniteSets, Sequences
 
 Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
 
@@ -68,4 +68,26 @@ InitialCell(table) ==
 
 BlankMessage ==
   [kind |-> "Vote", voter |-> 0, ballot |-> 0, weight |-> 0, box |-> 0]
+
+\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+Wide == Nat
+
+\* The layout's types: what each cell and each message may be.
+CellTypes == [
+  box |-> [voters : SUBSET (0..1023), total : 0..255, closing : 0..65535],
+  spill |-> [used : BOOLEAN, box : Wide]
+]
+
+MessageType ==
+  [kind : {"Vote", "Counted", "Late", "Again"}, voter : 0..1023, ballot : Wide, weight : 0..15, box : Wide]
+
+\* Whether a cell of a table has its type.
+CellOK(table, cell) ==
+  /\ cell \in CellTypes[table]
+  /\ CASE table = "box" -> Cardinality(cell.voters) <= MaxVoters
+       [] OTHER -> TRUE
+
+\* Whether a message has its type.
+MessageOK(msg) ==
+  msg \in MessageType
 ==============================================================================
