@@ -245,6 +245,15 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
             for name, sections in hooks
             if sections
         ],
+        "runs": [
+            (name, prefix)
+            for name, prefix, sections in (
+                ("XDP", "Xdp", protocol.xdp),
+                ("TC", "Tc", protocol.tc),
+                ("User", "User", protocol.user),
+            )
+            if sections
+        ],
         "rare_path": [_tla_section(section) for section in protocol.user],
         "handed_over": _tla_copied("message", protocol.handover, "from"),
         "passed_on": _tla_copied("HandedOver(packet, message)", protocol.forwards, "message"),

@@ -28,8 +28,19 @@ HandedOver(message, from) ==
 PassedOn(packet, message) ==
   HandedOver(packet, message)
 
+\* The sections of a hook, and the step of one of them.
+SectionsOf(hook) ==
+  CASE hook = "XDP" -> XdpSections
+    [] OTHER -> << >>
+
+StepOf(hook, at, cell, msg, env) ==
+  CASE hook = "XDP" -> XdpStep(at, cell, msg, env)
+
 InitialCell(table) ==
   CASE table = "bucket" -> [tokens |-> 0, filled |-> 0]
+
+\* Tables that are new. `capacity` has the number of cells of each.
+TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Take", amount |-> 0, key |-> 0, slot |-> 0]

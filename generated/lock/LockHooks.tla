@@ -92,11 +92,26 @@ UserSections == <<
 UserStep(at, cell, msg, env) ==
   CASE at = 1 -> OnForwarded(cell, msg, env)
 
+\* The sections of a hook, and the step of one of them.
+SectionsOf(hook) ==
+  CASE hook = "XDP" -> XdpSections
+    [] hook = "TC" -> TcSections
+    [] hook = "User" -> UserSections
+    [] OTHER -> << >>
+
+StepOf(hook, at, cell, msg, env) ==
+  CASE hook = "XDP" -> XdpStep(at, cell, msg, env)
+    [] hook = "TC" -> TcStep(at, cell, msg, env)
+    [] hook = "User" -> UserStep(at, cell, msg, env)
+
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
     [] table = "lock" -> [mode |-> "Free", holders |-> {}, spilled |-> 0]
     [] table = "overflow" -> [state |-> "Vacant", client |-> 0, slot |-> 0]
+
+\* Tables that are new. `capacity` has the number of cells of each.
+TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, mode |-> "Free", lock |-> 0, entry |-> 0,

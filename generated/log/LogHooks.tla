@@ -90,6 +90,18 @@ UserStep(at, cell, msg, env) ==
   CASE at = 1 -> Locate(cell, msg, env)
     [] at = 2 -> Await(cell, msg)
 
+\* The sections of a hook, and the step of one of them.
+SectionsOf(hook) ==
+  CASE hook = "XDP" -> XdpSections
+    [] hook = "TC" -> TcSections
+    [] hook = "User" -> UserSections
+    [] OTHER -> << >>
+
+StepOf(hook, at, cell, msg, env) ==
+  CASE hook = "XDP" -> XdpStep(at, cell, msg, env)
+    [] hook = "TC" -> TcStep(at, cell, msg, env)
+    [] hook = "User" -> UserStep(at, cell, msg, env)
+
 \* The daemon's drain, for each lane.
 DrainTakes == <<
   UserSection("drained", "Next", "cell"),
@@ -120,6 +132,9 @@ InitialCell(table) ==
     [] table = "record" -> [transaction |-> 0, key |-> 0, version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0]
     [] table = "stamp" -> [number |-> 0]
     [] table = "entry" -> [version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0]
+
+\* Tables that are new. `capacity` has the number of cells of each.
+TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, level |-> "Memory", transaction |-> 0, key |-> 0,

@@ -137,6 +137,18 @@ UserStep(at, cell, msg, env) ==
     [] at = 2 -> Reserve(cell, msg)
     [] at = 3 -> Keep(cell, msg, env)
 
+\* The sections of a hook, and the step of one of them.
+SectionsOf(hook) ==
+  CASE hook = "XDP" -> XdpSections
+    [] hook = "TC" -> TcSections
+    [] hook = "User" -> UserSections
+    [] OTHER -> << >>
+
+StepOf(hook, at, cell, msg, env) ==
+  CASE hook = "XDP" -> XdpStep(at, cell, msg, env)
+    [] hook = "TC" -> TcStep(at, cell, msg, env)
+    [] hook = "User" -> UserStep(at, cell, msg, env)
+
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
@@ -148,6 +160,9 @@ InitialCell(table) ==
     [] table = "row" -> [key |-> 0, version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, slot |-> 0, bit |-> 0, home |-> 0, fate |-> "Pending"]
     [] table = "transaction" -> [verdict |-> "Open", ways |-> [i \in 1..Intents |-> 0]]
     [] table = "intent" -> [slot |-> 0, bit |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0]
+
+\* Tables that are new. `capacity` has the number of cells of each.
+TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, key |-> 0, version |-> 0, length |-> 0,

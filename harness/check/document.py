@@ -14,7 +14,7 @@ import pydantic
 import yaml
 
 from codegen.errors import Errors, LayoutInvalid, SpecErrors
-from codegen.layout.source import Place
+from codegen.layout.source import Place, Source
 from harness import documents
 from harness.tlc import EXIT_VERDICTS, TlcError
 
@@ -77,8 +77,12 @@ class Entry(Settings):
 
 
 class Document(documents.Strict):
-    """A models.yaml."""
+    """A models.yaml.
 
+    use: a file with settings that `base` inherits, as a path from the folder of this one.
+    """
+
+    use: str | None = None
     base: Settings = Settings()
     models: dict[str, Entry]
 
@@ -103,13 +107,17 @@ class Document(documents.Strict):
 
     def _inherited(self, name: str) -> Settings:
         entry = self.models[name]
-        parent = self.base if entry.like is None else self._inherited(entry.like)
-        changes = {key: getattr(entry, key) for key in entry.model_fields_set & Settings.model_fields.keys()}
-        if "module" in changes:
-            changes.setdefault("faults", None)
-        # A dictionary keeps the place of a constant whose value changes.
-        constants = {constant_of(text): text for text in [*parent.constants, *entry.constants]}
-        return parent.model_copy(update={**changes, "constants": list(constants.values())})
+        return _changed(self.base if entry.like is None else self._inherited(entry.like), entry)
+
+
+def _changed(parent: Settings, child: Settings) -> Settings:
+    """Returns what a child inherits from its parent, with what it says itself."""
+    changes = {key: getattr(child, key) for key in child.model_fields_set & Settings.model_fields.keys()}
+    if "module" in changes:
+        changes.setdefault("faults", None)
+    # A dictionary keeps the place of a constant whose value changes.
+    constants = {constant_of(text): text for text in [*parent.constants, *child.constants]}
+    return parent.model_copy(update={**changes, "constants": list(constants.values())})
 
 
 def constant_of(statement: str) -> str:
@@ -122,17 +130,33 @@ def load(folder: Path) -> Document:
     """Reads the models.yaml of a folder. Raises TlcError with all faults and their places."""
     try:
         document, source = documents.read_placed(folder / FILE, Document, DESCRIBED_IN)
-        errors = Errors()
-        for place, found, instead in _faults(document, folder):
-            errors.add(LayoutInvalid(source.span(*place), found, f"{instead}; see {DESCRIBED_IN}"))
-        errors.raise_if_any()
+        used = _used(folder / document.use) if document.use else Settings()
+        whole = document.model_copy(update={"base": _changed(used, document.base)})
+        _refuse(_faults(document, whole, folder), source)
     except SpecErrors as error:
         raise TlcError(f"the models cannot be read:\n{error}") from None
-    return document
+    return whole
 
 
-def _faults(document: Document, folder: Path) -> Iterator[tuple[Place, str, str]]:
-    """Yields what pydantic cannot find: a place, what is wrong there, and what would be right."""
+def _used(path: Path) -> Settings:
+    """Reads a file that a models.yaml uses."""
+    settings, source = documents.read_placed(path, Settings, DESCRIBED_IN)
+    _refuse(_faults_of_settings((), settings, path.parent), source)
+    return settings
+
+
+def _refuse(faults: Iterator[tuple[Place, str, str]], source: Source) -> None:
+    errors = Errors()
+    for place, found, instead in faults:
+        errors.add(LayoutInvalid(source.span(*place), found, f"{instead}; see {DESCRIBED_IN}"))
+    errors.raise_if_any()
+
+
+def _faults(document: Document, whole: Document, folder: Path) -> Iterator[tuple[Place, str, str]]:
+    """Yields what pydantic cannot find: a place, what is wrong there, and what would be right.
+
+    whole: the document with what its base inherits.
+    """
     places: list[tuple[Place, Settings]] = [(("base",), document.base)]
     places += [(("models", name), entry) for name, entry in document.models.items()]
     for place, settings in places:
@@ -144,7 +168,7 @@ def _faults(document: Document, folder: Path) -> Iterator[tuple[Place, str, str]
             wanted = f"write `invariant NAME`, `property NAME` or one of {', '.join(_UNNAMED_VERDICTS)}"
             yield ("models", name, "fails"), f"models.{name}.fails is {entry.fails!r}", wanted
         elif not broken:
-            yield from _faults_of_model(document, name)
+            yield from _faults_of_model(whole, name)
 
 
 def _faults_of_settings(place: Place, settings: Settings, folder: Path) -> Iterator[tuple[Place, str, str]]:

@@ -14,7 +14,7 @@
 (* here would let it, and find what the program does not do.  The same is  *)
 (* assumed of 2^32 versions of a key.  Time is left out as in Lock.        *)
 (***************************************************************************)
-EXTENDS KvTables
+EXTENDS KvProgram
 
 CONSTANTS
   Wishes,       \* what clients ask for: <<client, kind, key>>

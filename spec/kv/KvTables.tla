@@ -4,9 +4,20 @@
 (* what they hold at the beginning, what they have of a key at any moment, *)
 (* and what is always true of them.                                        *)
 (***************************************************************************)
-EXTENDS Frame
+EXTENDS KvSteps, Frame
 
-CONSTANT OpenClients  \* those that begin with an open session
+CONSTANTS
+  Clients,    \* session numbers, 0..n; each client keeps to its own
+  Keys,       \* small numbers
+  Buckets,    \* how many
+  Pages,      \* how many
+  Shelves,    \* how many
+  SlotOf(_),  \* the bucket of a key
+  BitOf(_),   \* the bit of a key in its bucket's filter
+  HomeOf(_),  \* the page of a bucket
+  ShelfOf(_),  \* the shelf of a key
+  OpenClients  \* those that begin with an open session
+
 
 (***************************************************************************)
 (* The beginning                                                           *)

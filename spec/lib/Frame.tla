@@ -5,22 +5,14 @@
 (* between, the daemon's rare path, and the sweep with its passes and      *)
 (* grace periods.                                                          *)
 (*                                                                         *)
-(* A protocol's model has a module Program beside it, which extends the    *)
-(* generated <P>Hooks (XdpSections, XdpStep, ...: the layout as TLA+) and  *)
-(* defines                                                                 *)
+(* The program is a parameter: the constants Program... below.  A model    *)
+(* puts operators of the protocol in their place, by frame.yaml:           *)
+(* ProgramStep is StepOf of the generated <P>Hooks, ProgramArrived is      *)
+(* Arrived of <P>Program, which stands beside the model.  The model        *)
+(* extends both <P>Program and Frame, and adds its clients: see Lock.tla.  *)
 (*                                                                         *)
-(*   Capacity          cells of each table: a function from their names    *)
-(*   Locked            tables whose cells are under a lock that whoever    *)
-(*                     waits for it gets: no section of theirs loses       *)
-(*   Arrived(message)  a message as a program finds it in a packet, with   *)
-(*                     the local fields filled in                          *)
-(*   Answer(message)   what a client sees of a message sent to it          *)
-(*   Validated(message, peer)  whether the message shows a token that was  *)
-(*                     made for the peer: env.validated                    *)
-(*                                                                         *)
-(* The model extends Frame and adds its clients: see Lock.tla.  (Frame     *)
-(* extends what it finds as Program, and so needs no list of substitutions *)
-(* as an INSTANCE would.)                                                  *)
+(* (TLC evaluates what stands in place of a constant anew at each use, and *)
+(* a definition made of constants once.)                                   *)
 (*                                                                         *)
 (* Some fields the hooks hand over to one another in the packet (HandedOver,*)
 (* generated).  XDP takes them as blank, whatever a client put there, and  *)
@@ -47,7 +39,24 @@
 (* two system calls except that and how far a sweep has come.  A daemon    *)
 (* that is down does nothing; one that comes back sweeps from the start.   *)
 (***************************************************************************)
-EXTENDS Program
+EXTENDS Integers, FiniteSets, Sequences
+
+CONSTANTS
+  ProgramSections(_),              \* sections of a hook: "XDP", "TC" or "User"
+  ProgramStep(_, _, _, _, _),      \* (hook, at, cell, message, env): what the section does
+  ProgramSweepPasses,              \* passes of the sweep, with their sections
+  ProgramSweepStep(_, _, _, _, _), \* (pass, at, cell, message, env)
+  ProgramTableIndex(_, _),         \* (table, message): the index of its cell
+  ProgramHandedOver(_, _),         \* (message, from): the message with what hooks hand to one another, as `from` has it
+  ProgramPassedOn(_, _),           \* (packet, message): what XDP passes to the daemon
+  ProgramBlankMessage,
+  ProgramNewTables,                \* table -> index -> cell
+  ProgramLocked,                   \* tables whose cells are under a lock that whoever waits for it gets: no section of theirs loses
+  ProgramArrived(_),               \* a message as a program finds it in a packet, with the local fields filled in
+  ProgramAnswer(_),                \* what a client sees of a message sent to it
+  ProgramValidated(_, _),          \* (message, peer): whether it shows a token that was made for the peer: env.validated
+  ProgramCellOK(_, _),             \* (table, cell): whether the cell has the layout's type
+  ProgramMessageOK(_)              \* whether a message has the layout's type
 
 CONSTANTS
   MaxRuns,       \* runs of XDP and TC in flight at once, beside the daemon's
@@ -79,15 +88,17 @@ CompletedOf(sender) == sender = "daemon"
 AtDaemon == forwarded \cup (IF ServedFrom("stack") THEN StrangersToDaemon ELSE {})
 Leaving == completions \cup (IF CompletedOf("another") THEN StrangersToTc ELSE {})
 
-Tables == DOMAIN Capacity
+Passes == ProgramSweepPasses
 
-NoSweep == [pass |-> 0, index |-> 0, at |-> 1, continued |-> FALSE, record |-> BlankMessage]
+NoMessage == ProgramBlankMessage
+
+BlankCells == ProgramNewTables
+
+NoSweep == [pass |-> 0, index |-> 0, at |-> 1, continued |-> FALSE, record |-> NoMessage]
 
 \* The last event: the step, its verdict, and the message before and after.
 Event(from, to, step, verdict, given, message) ==
   [from |-> from, to |-> to, step |-> step, verdict |-> verdict, given |-> given, message |-> message]
-
-BlankCells == [table \in Tables |-> [index \in 0..(Capacity[table] - 1) |-> InitialCell(table)]]
 
 FrameInit(initialCells) ==
   /\ cells = initialCells
@@ -96,19 +107,14 @@ FrameInit(initialCells) ==
   /\ forwarded = {}
   /\ completions = {}
   /\ answers = {}
-  /\ event = Event("", "", "Init", "", BlankMessage, BlankMessage)
+  /\ event = Event("", "", "Init", "", NoMessage, NoMessage)
 
 (***************************************************************************)
 (* Runs of XDP and TC                                                      *)
 (***************************************************************************)
 
-SectionsOf(hook) ==
-  CASE hook = "XDP" -> XdpSections
-    [] hook = "TC" -> TcSections
-    [] OTHER -> UserSections
-
 \* The message that XDP reads from a client's packet.
-FromClient(message) == HandedOver(message, BlankMessage)
+FromClient(message) == ProgramHandedOver(message, NoMessage)
 
 \* env.terms: what the server's build is known by.  (A client of the same build says the same.)
 OwnTerms == 0
@@ -117,34 +123,33 @@ OwnTerms == 0
 \* daemon's runs know it.
 NewRun(hook, packet, now, random, cpu) ==
   [hook |-> hook, at |-> 1, peer |-> packet.peer, packet |-> packet.message,
-   message |-> Arrived(IF hook = "XDP" THEN FromClient(packet.message) ELSE packet.message),
+   message |-> ProgramArrived(IF hook = "XDP" THEN FromClient(packet.message) ELSE packet.message),
    now |-> now, random |-> random, cpu |-> cpu, age |-> 0, old |-> FALSE]
 
-SectionOf(run) == SectionsOf(run.hook)[run.at]
+SectionOf(run) == ProgramSections(run.hook)[run.at]
 
-IndexOf(run) == TableIndex(SectionOf(run).table, run.message)
+IndexOf(run) == ProgramTableIndex(SectionOf(run).table, run.message)
 
 SectionResult(run) ==
   LET table == cells[SectionOf(run).table]
       index == IndexOf(run)
       env == [now |-> run.now, random |-> run.random, cpu |-> run.cpu, age |-> run.age, terms |-> OwnTerms, index |-> index,
-              peer |-> run.peer, token |-> run.random, validated |-> Validated(run.packet, run.peer)]
-  IN  CASE run.hook = "XDP" -> XdpStep(run.at, table[index], run.message, env)
-        [] run.hook = "TC" -> TcStep(run.at, table[index], run.message, env)
-        [] SectionOf(run).reads = "table" -> UserStep(run.at, table, run.message, env)
-        [] OTHER -> UserStep(run.at, table[index], run.message, env)
+              peer |-> run.peer, token |-> run.random, validated |-> ProgramValidated(run.packet, run.peer)]
+  IN  IF run.hook = "User" /\ SectionOf(run).reads = "table"
+        THEN ProgramStep(run.hook, run.at, table, run.message, env)
+        ELSE ProgramStep(run.hook, run.at, table[index], run.message, env)
 
 \* The effect of a section's result on its run: the rest of the run, the messages
 \* sent, and the event for the reader.
 Outcome(run, result) ==
   LET section == SectionOf(run)
-      last == run.at = Len(SectionsOf(run.hook))
+      last == run.at = Len(ProgramSections(run.hook))
       ends == last \/ result.verdict # "Continue"
       daemon == run.hook = "User"
   IN  [rest |-> IF ends THEN << >> ELSE << [run EXCEPT !.at = @ + 1, !.message = result.msg] >>,
-       answers |-> IF result.verdict = "Reply" /\ ~ daemon THEN {Packet(run.peer, Answer(result.msg))} ELSE {},
+       answers |-> IF result.verdict = "Reply" /\ ~ daemon THEN {Packet(run.peer, ProgramAnswer(result.msg))} ELSE {},
        forwarded |-> IF result.verdict = "Forward" /\ run.hook = "XDP"
-                       THEN {Packet(run.peer, PassedOn(run.packet, result.msg))} ELSE {},
+                       THEN {Packet(run.peer, ProgramPassedOn(run.packet, result.msg))} ELSE {},
        event |-> Event(IF daemon THEN "daemon" ELSE <<run.hook, run.peer>>,
                        IF daemon /\ ends THEN <<"TC", run.peer>> ELSE <<section.table, IndexOf(run)>>,
                        IF daemon /\ ends THEN "UserStep" ELSE section.step,
@@ -168,7 +173,7 @@ Steps(run) == run.hook # "User" \/ SectionOf(run).reads = "none"
 Executed(run, result, Others(_), underway) ==
   /\ cells' = IF Steps(run) THEN [cells EXCEPT ![SectionOf(run).table][IndexOf(run)] = result.cell] ELSE cells
   /\ completions' = IF run.hook = "User" /\ result.verdict = "Reply"
-                      THEN underway \cup {Packet(run.peer, Arrived(result.msg))}
+                      THEN underway \cup {Packet(run.peer, ProgramArrived(result.msg))}
                       ELSE underway
   /\ Proceed(run, result, Others)
 
@@ -218,7 +223,7 @@ SkipSection(r) ==
   /\ Contention
   /\ r <= Len(runs)
   /\ SectionOf(runs[r]).contended = "skip"
-  /\ SectionOf(runs[r]).table \notin Locked
+  /\ SectionOf(runs[r]).table \notin ProgramLocked
   /\ Len(runs) > 1 \/ sweep.pass > 0
   /\ LET run == runs[r]
      IN  Proceed(run, [verdict |-> "Continue", msg |-> run.message], LAMBDA next : InPlace(r, next))
@@ -238,12 +243,12 @@ ServeForwarded(packet, env) ==
   /\ <<cells, runs, completions>>' # <<cells, runs, completions>>
   /\ UNCHANGED <<sweep, requests>>
 
-Pass(sweeping) == SweepPasses[sweeping.pass]
+Pass(sweeping) == Passes[sweeping.pass]
 
 \* The swept cell itself, and of other tables the one that the record names.
 SweptIndex(sweeping) ==
   LET table == Pass(sweeping).sections[sweeping.at].table
-  IN  IF table = Pass(sweeping).each THEN sweeping.index ELSE TableIndex(table, sweeping.record)
+  IN  IF table = Pass(sweeping).each THEN sweeping.index ELSE ProgramTableIndex(table, sweeping.record)
 
 \* The sweep as it goes on after its section said `verdict`: to the next section,
 \* the next index, the next pass, or home.
@@ -251,10 +256,10 @@ SweepAfter(sweeping, verdict, record) ==
   LET pass == Pass(sweeping)
       goesOn == verdict = "Continue"
       continued == sweeping.continued \/ (goesOn /\ sweeping.at = Len(pass.sections))
-      over == sweeping.pass = Len(SweepPasses) \/ (sweeping.pass = 1 /\ ~ continued)
+      over == sweeping.pass = Len(Passes) \/ (sweeping.pass = 1 /\ ~ continued)
   IN  CASE goesOn /\ sweeping.at < Len(pass.sections) ->
              [sweeping EXCEPT !.at = @ + 1, !.record = record]
-        [] sweeping.index + 1 < Capacity[pass.each] ->
+        [] sweeping.index + 1 \in DOMAIN cells[pass.each] ->
              [sweeping EXCEPT !.index = @ + 1, !.at = 1, !.continued = continued, !.record = record]
         [] over -> NoSweep
         [] OTHER ->
@@ -277,7 +282,7 @@ SweepProceeds(sweeping, verdict, record, section, index) ==
 \* that loses its races and drops is tried again.)
 SweepFrom(sweeping, Now(_), Begins(_)) ==
   \E section \in {Pass(sweeping).sections[sweeping.at]}, index \in {SweptIndex(sweeping)} :
-    \E result \in {SweepStep(sweeping.pass, sweeping.at, cells[section.table][index], sweeping.record,
+    \E result \in {ProgramSweepStep(sweeping.pass, sweeping.at, cells[section.table][index], sweeping.record,
                              [now |-> Now(index), index |-> index])} :
       /\ Begins(result)
       /\ cells' = [cells EXCEPT ![section.table][index] = result.cell]
@@ -294,7 +299,7 @@ SweepSection(Now(_)) ==
 SweepBegins(index, Now(_)) ==
   /\ sweep.pass = 0
   /\ ~ DaemonRuns
-  /\ index < Capacity[SweepPasses[1].each]
+  /\ index \in DOMAIN cells[Passes[1].each]
   /\ SweepFrom([sweep EXCEPT !.pass = 1, !.index = index], Now,
                LAMBDA result : result.verdict = "Continue")
 
@@ -304,7 +309,7 @@ SkipSweepSection ==
   /\ Len(runs) > 0
   /\ LET section == Pass(sweep).sections[sweep.at]
      IN  /\ section.contended = "skip"
-         /\ section.table \notin Locked
+         /\ section.table \notin ProgramLocked
          /\ SweepProceeds(sweep, "Continue", sweep.record, section, SweptIndex(sweep))
   /\ UNCHANGED cells
 
@@ -314,7 +319,7 @@ Crash ==
   /\ ~ InSweepSection
   /\ sweep' = NoSweep
   /\ runs' = KernelRuns
-  /\ event' = Event("daemon", "daemon", "Crash", "", BlankMessage, BlankMessage)
+  /\ event' = Event("daemon", "daemon", "Crash", "", NoMessage, NoMessage)
   /\ UNCHANGED <<cells, requests, forwarded, completions, answers>>
 
 (***************************************************************************)
@@ -346,25 +351,25 @@ NeverContended == cells' # cells =>
        LET section == SectionOf(runs[r])
            cell == cells[section.table][IndexOf(runs[r])]
        IN  /\ section.contended = "never"
-           /\ section.table \notin Locked
+           /\ section.table \notin ProgramLocked
            /\ cells'[section.table][IndexOf(runs[r])] # cell
            /\ \E i \in 1..Len(runs') : [runs'[i] EXCEPT !.old = runs[r].old] = runs[r]  \* a grace period may begin meanwhile
            => SectionResult(runs[r]).cell = cell
   /\ sweep.pass > 0 /\ sweep' = sweep =>
        LET section == Pass(sweep).sections[sweep.at]
            index == SweptIndex(sweep)
-       IN  section.contended = "never" /\ section.table \notin Locked
+       IN  section.contended = "never" /\ section.table \notin ProgramLocked
              => cells'[section.table][index] = cells[section.table][index]
 
 \* Every cell, and every message of a run, of the sweep or in flight, has the type that the layout gives it.
 TypeOK ==
-  /\ \A table \in DOMAIN cells : \A index \in DOMAIN cells[table] : CellOK(table, cells[table][index])
-  /\ \A packet \in requests : MessageOK(packet.message)
-  /\ \A packet \in forwarded : MessageOK(packet.message)
-  /\ \A packet \in completions : MessageOK(packet.message)
-  /\ \A packet \in answers : MessageOK(packet.message)
-  /\ \A r \in 1..Len(runs) : MessageOK(runs[r].message)
-  /\ MessageOK(sweep.record)
+  /\ \A table \in DOMAIN cells : \A index \in DOMAIN cells[table] : ProgramCellOK(table, cells[table][index])
+  /\ \A packet \in requests : ProgramMessageOK(packet.message)
+  /\ \A packet \in forwarded : ProgramMessageOK(packet.message)
+  /\ \A packet \in completions : ProgramMessageOK(packet.message)
+  /\ \A packet \in answers : ProgramMessageOK(packet.message)
+  /\ \A r \in 1..Len(runs) : ProgramMessageOK(runs[r].message)
+  /\ ProgramMessageOK(sweep.record)
 
 NobodyInFlight == runs = << >> /\ sweep = NoSweep
 ================================================================================

@@ -10,7 +10,7 @@
 (* real clocks keep this order, for any delay, is what Session.tla shows   *)
 (* (SessionOutlivesLease), with ticks that wrap.                           *)
 (***************************************************************************)
-EXTENDS Frame
+EXTENDS LockProgram, Frame
 
 CONSTANTS
   OpenClients,  \* those that begin with an open session

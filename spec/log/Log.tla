@@ -18,7 +18,7 @@
 (* How sessions are opened, and how they end, is Session's; here a client  *)
 (* whose session the machine has lost has another one in a single step.    *)
 (***************************************************************************)
-EXTENDS Frame
+EXTENDS LogProgram, Frame
 
 CONSTANTS
   Levels,             \* what clients ask for: a set for each

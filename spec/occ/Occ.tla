@@ -24,7 +24,7 @@
 (* states that each key was ever in.  Time is left out as in Lock; how     *)
 (* sessions begin is not asked here, but in ../lib/session.                *)
 (***************************************************************************)
-EXTENDS KvTables
+EXTENDS OccProgram
 
 CONSTANTS
   Programs,    \* client -> sequence of programs

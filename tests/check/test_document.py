@@ -152,7 +152,7 @@ def test_a_model_that_must_fail_checks_only_what_must_break(folder: Path) -> Non
         "  Draw <- DrawUnchecked",
         "  More = {1, 2}",
         "CONSTRAINTS Few",
-        "INVARIANTS NoTicketTwice",
+        "INVARIANTS NoTicketTwice TypeOK",
         "CHECK_DEADLOCK FALSE",
     ]
 
@@ -162,12 +162,45 @@ def test_what_a_model_inherits_from_another(folder: Path) -> None:
     found = _models(folder)
     live, everything, stuck = found["fail_live"], found["fail_all"], found["fail_stuck"]
     assert (live.module.name, live.size, live.settings.constants[0]) == ("Live.tla", "large", "Last = 9")
-    assert models.properties_of(live) == ["Ends"]
+    assert models.properties_of(live) == ["TypeOK", "Ends"]
     assert "Draw <- DrawUnchecked" in everything.settings.constants
-    assert models.properties_of(everything) == ["NoTicketTwice", "Small", "Ends"]
+    assert models.properties_of(everything) == ["NoTicketTwice", "Small", "TypeOK", "Ends"]
     assert (everything.size, everything.distinct, everything.violates) == ("small", None, "Small")
     assert (stuck.verdict, stuck.violates) == ("deadlock", None)
-    assert models.properties_of(stuck) == ["NoTicketTwice", "Small", "Ends"]
+    assert models.properties_of(stuck) == ["NoTicketTwice", "Small", "TypeOK", "Ends"]
+
+
+def test_the_base_inherits_from_a_file_that_it_uses(folder: Path) -> None:
+    (folder / "more.yaml").write_text("constants: [Rooms = 3, Last = 4]\nalways: [Tidy]\nproperties: [Never]\n")
+    found = _models(folder, TICKET.replace("base:\n", "use: more.yaml\nbase:\n", 1).replace("  always: [TypeOK]\n", ""))
+    settings = found["small"].settings
+    assert settings.constants == ["Rooms = 3", "Last = 5", "Clients = {a, b}", "Draw <- DrawChecked"]
+    assert (settings.invariants, settings.properties) == (["NoTicketTwice", "Small", "Tidy"], ["Ends"])
+    assert found["fail_draw"].settings.invariants == ["NoTicketTwice", "Tidy"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (None, "more.yaml:1:1: error: .*cannot be read: No such file"),
+        ("constants: [Rooms]\n", "more.yaml:1:13: error: .*'Rooms' gives no constant a value"),
+        ("models: {}\n", "more.yaml:1:1: error: .*models is no key"),
+    ],
+)
+def test_a_mistake_in_a_file_that_is_used_is_named_with_its_place(
+    folder: Path, text: str | None, complaint: str
+) -> None:
+    if text is not None:
+        (folder / "more.yaml").write_text(text)
+    with pytest.raises(TlcError, match=complaint):
+        _models(folder, "use: more.yaml\n" + TICKET)
+
+
+def test_an_invariant_of_always_comes_after_all_others(folder: Path) -> None:
+    found = _models(folder, TICKET.replace("like: small", "like: small\n    always: []"))
+    assert found["fail_all"].settings.invariants == ["NoTicketTwice", "Small"]
+    assert found["fail_live"].settings.invariants == ["TypeOK"]
+    assert found["fail_stuck"].settings.invariants == ["NoTicketTwice", "Small", "TypeOK"]
 
 
 @pytest.mark.parametrize(
@@ -223,9 +256,9 @@ def test_what_a_model_inherits_from_another(folder: Path) -> None:
             "models:\n",
             "model:\n",
             "model:",
-            r"unknown key model \(did you mean models\?\); known here: base, models; see docs/reference/models.md",
+            r"unknown key model \(did you mean models\?\); known here: use, base, models; see docs/reference/models.md",
         ),
-        (TICKET, "[]", "[]", "the file must be a mapping; its keys are base, models; see docs/reference/models.md"),
+        (TICKET, "[]", "[]", "the file must be a mapping; its keys are use, base, models; see docs/reference/models.md"),
         (TICKET, "base: }", "}", "this is not valid YAML: "),
     ],
 )

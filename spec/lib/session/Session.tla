@@ -11,7 +11,7 @@
 (* run of a program lasts longer than a tick, and neither is the sweep's   *)
 (* clock older; both are some microseconds to a tick of 134 ms.            *)
 (***************************************************************************)
-EXTENDS Frame
+EXTENDS SessionProgram, Frame
 
 CONSTANTS
   Hosts,

@@ -63,6 +63,13 @@ UserSections == << UserSection("tally", "OnForwarded", "table") >>
 
 UserStep(at, cell, msg, env) == CASE at = 1 -> OnForwarded(cell, msg, env)
 
+SectionsOf(hook) == CASE hook = "XDP" -> XdpSections [] hook = "TC" -> TcSections [] OTHER -> UserSections
+
+StepOf(hook, at, cell, msg, env) ==
+  CASE hook = "XDP" -> XdpStep(at, cell, msg, env)
+    [] hook = "TC" -> TcStep(at, cell, msg, env)
+    [] hook = "User" -> UserStep(at, cell, msg, env)
+
 SweepPasses == <<
   [each |-> "session", sections |-> << Section("session", "Expire", "drop") >>],
   [each |-> "tally", sections |-> << Section("tally", "TakeBack", "drop") >>],
@@ -84,6 +91,8 @@ InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
     [] table = "tally" -> [by |-> 0, last |-> 0, twice |-> FALSE, held |-> {}]
+
+TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, rare |-> FALSE, gone |-> {}]

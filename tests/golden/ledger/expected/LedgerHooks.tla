@@ -49,6 +49,16 @@ UserSections == <<
 UserStep(at, cell, msg, env) ==
   CASE at = 1 -> Await(cell, msg)
 
+\* The sections of a hook, and the step of one of them.
+SectionsOf(hook) ==
+  CASE hook = "XDP" -> XdpSections
+    [] hook = "User" -> UserSections
+    [] OTHER -> << >>
+
+StepOf(hook, at, cell, msg, env) ==
+  CASE hook = "XDP" -> XdpStep(at, cell, msg, env)
+    [] hook = "User" -> UserStep(at, cell, msg, env)
+
 \* The daemon's drain, for each lane.
 DrainTakes == <<
   UserSection("drained", "Next", "cell"),
@@ -76,6 +86,9 @@ InitialCell(table) ==
     [] table = "row" -> [version |-> 0, account |-> 0, paid |-> FALSE, mood |-> "Calm", sign |-> 0, text |-> 0]
     [] table = "stamp" -> [number |-> 0]
     [] table = "entry" -> [version |-> 0, mood |-> "Calm", paid |-> FALSE, sign |-> 0, text |-> 0]
+
+\* Tables that are new. `capacity` has the number of cells of each.
+TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Add", lane |-> 0, epoch |-> 0, number |-> 0, account |-> 0, version |-> 0, mood |-> "Calm",

@@ -52,10 +52,25 @@ UserStep(at, cell, msg, env) ==
     [] at = 2 -> Reserve(cell, msg)
     [] at = 3 -> Keep(cell, msg, env)
 
+\* The sections of a hook, and the step of one of them.
+SectionsOf(hook) ==
+  CASE hook = "XDP" -> XdpSections
+    [] hook = "TC" -> TcSections
+    [] hook = "User" -> UserSections
+    [] OTHER -> << >>
+
+StepOf(hook, at, cell, msg, env) ==
+  CASE hook = "XDP" -> XdpStep(at, cell, msg, env)
+    [] hook = "TC" -> TcStep(at, cell, msg, env)
+    [] hook = "User" -> UserStep(at, cell, msg, env)
+
 InitialCell(table) ==
   CASE table = "rack" -> [length |-> 0, version |-> 0, row |-> 0]
     [] table = "boxes" -> [turn |-> 0, marks |-> [i \in 1..Boxes |-> "Loose"]]
     [] table = "content" -> [bytes |-> [i \in 1..Boxes |-> 0], last |-> 0]
+
+\* Tables that are new. `capacity` has the number of cells of each.
+TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Put", number |-> 0, length |-> 0, version |-> 0, slip |-> 0, box |-> 0, turn |-> 0, place |-> 0,

@@ -81,10 +81,25 @@ UserStep(at, cell, msg, env) ==
     [] at = 2 -> Fill(cell, msg, env)
     [] at = 3 -> Lay(cell, msg)
 
+\* The sections of a hook, and the step of one of them.
+SectionsOf(hook) ==
+  CASE hook = "XDP" -> XdpSections
+    [] hook = "TC" -> TcSections
+    [] hook = "User" -> UserSections
+    [] OTHER -> << >>
+
+StepOf(hook, at, cell, msg, env) ==
+  CASE hook = "XDP" -> XdpStep(at, cell, msg, env)
+    [] hook = "TC" -> TcStep(at, cell, msg, env)
+    [] hook = "User" -> UserStep(at, cell, msg, env)
+
 InitialCell(table) ==
   CASE table = "desk" -> [state |-> "Free", turn |-> 0]
     [] table = "sheet" -> [title |-> 0, number |-> 0, pages |-> [i \in 1..3 |-> 0]]
     [] table = "note" -> [number |-> 0, cabinet |-> 0, title |-> 0]
+
+\* Tables that are new. `capacity` has the number of cells of each.
+TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Write", desk |-> 0, number |-> 0, title |-> 0, cabinet |-> 0, note |-> 0, former |-> 0]

@@ -62,9 +62,24 @@ UserSections == <<
 UserStep(at, cell, msg, env) ==
   CASE at = 1 -> Find(cell, msg)
 
+\* The sections of a hook, and the step of one of them.
+SectionsOf(hook) ==
+  CASE hook = "XDP" -> XdpSections
+    [] hook = "TC" -> TcSections
+    [] hook = "User" -> UserSections
+    [] OTHER -> << >>
+
+StepOf(hook, at, cell, msg, env) ==
+  CASE hook = "XDP" -> XdpStep(at, cell, msg, env)
+    [] hook = "TC" -> TcStep(at, cell, msg, env)
+    [] hook = "User" -> UserStep(at, cell, msg, env)
+
 InitialCell(table) ==
   CASE table = "box" -> [voters |-> {}, total |-> 0, closing |-> 0]
     [] table = "spill" -> [used |-> FALSE, box |-> 0]
+
+\* Tables that are new. `capacity` has the number of cells of each.
+TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Vote", voter |-> 0, ballot |-> 0, weight |-> 0, box |-> 0]

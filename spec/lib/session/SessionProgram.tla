@@ -1,9 +1,10 @@
--------------------------------- MODULE Program --------------------------------
+---------------------------- MODULE SessionProgram -----------------------------
 (* The least protocol that uses sessions, as Frame needs it. *)
 EXTENDS SessionHooks, Tokens
 
 \* All hosts are after session number 0.
-Capacity == [credential |-> Sessions, session |-> Sessions, tally |-> 1]
+NewTables ==
+  TablesOf([credential |-> Sessions, session |-> Sessions, tally |-> 1])
 
 Locked == {}
 

@@ -1,12 +1,13 @@
--------------------------------- MODULE Program --------------------------------
+------------------------------ MODULE LogProgram -------------------------------
 (* The log's program, as Frame needs it. *)
 EXTENDS LogHooks, Tokens
 
 CONSTANTS
   Clients  \* session numbers, 0..n; each client keeps to its own
 
-Capacity == [credential |-> Cardinality(Clients), session |-> Cardinality(Clients), answer |-> Cardinality(Clients),
-             drained |-> Logs, synced |-> Logs, head |-> Logs, record |-> Logs * Slots, stamp |-> Logs * Slots]
+NewTables ==
+  TablesOf([credential |-> Cardinality(Clients), session |-> Cardinality(Clients), answer |-> Cardinality(Clients),
+            drained |-> Logs, synced |-> Logs, head |-> Logs, record |-> Logs * Slots, stamp |-> Logs * Slots])
 
 \* All cells that anybody races for are words.
 Locked == {}

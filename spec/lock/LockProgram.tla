@@ -1,4 +1,4 @@
--------------------------------- MODULE Program --------------------------------
+------------------------------ MODULE LockProgram ------------------------------
 (* The lock's program, as Frame needs it. *)
 EXTENDS LockHooks, Tokens
 
@@ -8,15 +8,16 @@ CONSTANTS
   LockCells,  \* how many cells
   SlotOf(_)   \* the cell of a lock; several may fall into one
 
-Capacity == [credential |-> Cardinality(Clients), session |-> Cardinality(Clients),
-             lock |-> LockCells, overflow |-> OverflowCapacity]
+NewTables ==
+  TablesOf([credential |-> Cardinality(Clients), session |-> Cardinality(Clients),
+            lock |-> LockCells, overflow |-> OverflowCapacity])
 
 \* All cells are words.
 Locked == {}
 
 Arrived(message) ==
   [message EXCEPT !.slot = IF message.lock \in LockIds THEN SlotOf(message.lock) ELSE 0,
-                  !.claimed = FALSE, !.kept = FALSE, !.gone = {}]
+                     !.claimed = FALSE, !.kept = FALSE, !.gone = {}]
 
 \* A client does not see the fields that the daemon writes for TC.
 Answer(message) == [Arrived(message) EXCEPT !.entry = 0, !.own = 0]

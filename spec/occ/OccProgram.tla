@@ -1,0 +1,23 @@
+------------------------------ MODULE OccProgram -------------------------------
+(* The program of transactions, as Frame needs it. *)
+EXTENDS OccHooks, KvTables, Tokens
+
+NewTables ==
+  TablesOf([credential |-> Cardinality(Clients), session |-> Cardinality(Clients), answer |-> Cardinality(Clients),
+            transaction |-> Cardinality(Clients), intent |-> Cardinality(Clients) * Intents,
+            bucket |-> Buckets, page |-> Pages, shelf |-> Shelves, tail |-> Shelves])
+
+\* The page is under a bpf_spin_lock.
+Locked == {"page"}
+
+Arrived(message) ==
+  [message EXCEPT !.slot = SlotOf(message.key), !.bit = BitOf(message.key), !.victim_bit = BitOf(message.victim),
+                     !.home = HomeOf(SlotOf(message.key)), !.lifted = "Empty", !.carried = BlankMessage.carried,
+                     !.shelf = ShelfOf(message.key), !.stowed = FALSE, !.moved = FALSE, !.claimed = FALSE, !.done = FALSE,
+                     !.gone = {}, !.intent = 0]
+
+\* What the hooks hand over to one another is none of the client's business.
+Answer(message) == Arrived(HandedOver(message, BlankMessage))
+
+Validated(message, peer) == MadeFor(message.secret, peer)
+=================================================================================
