@@ -21,10 +21,10 @@ RUN --mount=type=bind,source=harness/docker/with-host-settings,target=/run/with-
 FROM toolchain AS artefacts
 COPY . .
 # Does the same as the recipes, but does not check again that the generated code is up to date.
-RUN just generate && for protocol in $(.venv/bin/python -m harness.protocols); do \
+RUN just generate && for protocol in $(.venv/bin/python -m harness.base.protocols); do \
         make --no-print-directory -s -C runtime -j "$(nproc)" PROTOCOL="$protocol" || exit; \
     done
-RUN for protocol in $(.venv/bin/python -m harness.protocols); do \
+RUN for protocol in $(.venv/bin/python -m harness.base.protocols); do \
         install -D -t /image/bin "build/$protocol/${protocol}d" \
         && install -D -m 644 -t /image/lib/stepwise "build/$protocol/$protocol.bpf.o" || exit; \
     done; \

@@ -31,7 +31,7 @@ fresh:
 # Compile the generated programs and the daemons
 [group('code')]
 build *protocol:
-    {{ python }} -m harness.build "$@"
+    {{ python }} -m harness.builds "$@"
 
 # Run the tools that check the text: ruff, mypy, clang-format, clang-tidy, shellcheck, codespell; option: --only TOOL
 [group('code')]
@@ -96,33 +96,33 @@ docker *arguments:
 # Load a protocol on an interface and start its daemon; options: --first (no client relies on earlier tables), --generic, --stale
 [group('service')]
 load protocol interface *options:
-    {{ python }} -m harness.service load "$@"
+    {{ python }} -m harness.operate.service load "$@"
 
 # Unload an interface and stop its daemon; keep the tables
 [group('service')]
 unload interface:
-    {{ python }} -m harness.service unload "$@"
+    {{ python }} -m harness.operate.service unload "$@"
 
 # Run a loaded protocol's daemon until Ctrl-C, or in the background with --daemonize
 [group('service')]
 serve protocol *options:
-    {{ python }} -m harness.service serve "$@"
+    {{ python }} -m harness.operate.service serve "$@"
 
 # Remove a protocol's tables and their content
 [group('service')]
 purge protocol:
-    {{ python }} -m harness.service purge "$@"
+    {{ python }} -m harness.operate.service purge "$@"
 
 # Rebuild a store from a folder of segments after a crash; options: --from, --into, --first
 [group('service')]
 recover folder *options: build
-    {{ python }} -m harness.recover "$@"
+    {{ python }} -m harness.operate.recover "$@"
 
 # Show what is loaded where, with the counters that are not zero; option: --all
 [group('service')]
 [no-exit-message]
 status *options:
-    {{ python }} -m harness.service status "$@"
+    {{ python }} -m harness.operate.service status "$@"
 
 # Show the way from the model to live traffic, with figures, and clean up afterwards
 [group('service')]

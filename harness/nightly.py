@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from harness import command
-from harness.protocols import BUILD, REPOSITORY
+from harness.base import command
+from harness.base.protocols import BUILD, REPOSITORY
 
 OUTPUT = BUILD / "nightly"
 GARBLED_PACKETS = 1_000_000

@@ -24,9 +24,10 @@ from typing import Any
 import yaml
 
 from codegen.layout.versions import version
-from harness import command, results
-from harness.command import counted
-from harness.protocols import REPOSITORY, SPEC, UnknownProtocol, bpf_object, chosen
+from harness import results
+from harness.base import command
+from harness.base.command import counted
+from harness.base.protocols import REPOSITORY, SPEC, UnknownProtocol, bpf_object, chosen
 
 VERISTAT = REPOSITORY / "build/tools/veristat"
 LIMITS = ("insns", "states", "stack")

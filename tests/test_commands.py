@@ -149,7 +149,7 @@ def unprivileged(*arguments: str) -> subprocess.CompletedProcess[str]:
     ids=" ".join,
 )
 def test_without_privilege_it_is_a_sentence(arguments):
-    if unprivileged("harness.protocols").returncode != 0:
+    if unprivileged("harness.base.protocols").returncode != 0:
         pytest.skip("nobody but root may read this repository")
     done = unprivileged(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
@@ -197,7 +197,7 @@ def test_an_interrupt_ends_a_command_and_its_children(arguments, begun):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["harness.service", "status"],
+        ["harness.operate.service", "status"],
         ["harness.veristat", "limiter"],
         ["harness.conform", "--help"],
         ["codegen", "--help"],

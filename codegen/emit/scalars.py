@@ -119,7 +119,7 @@ class Scalars:
                 return self.loops.count(expr)
         if isinstance(expr.type, Bits):
             return self.sets.bits(expr)
-        raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} is no scalar")
+        raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} cannot be rendered as a scalar")
 
     def condition_of(self, expr: If) -> str:
         """Returns the condition of a choice between two values; it reports the choice to coverage."""

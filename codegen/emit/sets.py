@@ -165,7 +165,7 @@ class Sets:
                     value = element if isinstance(expr, Filter) else self.scalars.scalar(expr.value)
                     self.context.lines.add(f"{local} |= {one} << {value.at(PRODUCT)};")
                 return Text(local, ATOM, wide)
-        raise GeneratorError(f"{expr.span}: {type(expr).__name__} is no bit set")
+        raise GeneratorError(f"{expr.span}: {type(expr).__name__} cannot be rendered as a bit set")
 
 
 def _item_name(expr: Expr) -> str:

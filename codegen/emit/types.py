@@ -286,7 +286,7 @@ def wire_fields(message: Record, order: tuple[str, ...]) -> tuple[WireField, ...
     for name in order:
         type_ = message.field(name)
         if not (is_scalar(type_) or isinstance(type_, Bytes)):
-            raise GeneratorError(f"field {name} of the wire is no scalar: {type_}")
+            raise GeneratorError(f"field {name} of the wire must be a scalar, not {type_}")
         size = -(-width_bits(type_) // 8)
         found.append(WireField(name, type_, offset, size))
         offset += size

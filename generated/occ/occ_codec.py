@@ -47,7 +47,7 @@ TERMS = bytes.fromhex("3bfada8b3ed7c649")
 
 
 class Malformed(Exception):
-    """Bytes that are no message."""
+    """Raised for bytes that cannot be decoded as a message."""
 
 
 class Kind(IntEnum):
@@ -185,9 +185,9 @@ class Message:
 
     @classmethod
     def decode(cls, payload: bytes) -> Message:
-        """The message of a datagram. Malformed where it is none."""
+        """Returns the message of a datagram. Raises Malformed."""
         if len(payload) < WIRE_SIZE:
-            raise Malformed(f"{len(payload)} bytes are no message of {WIRE_SIZE}")
+            raise Malformed(f"a message has at least {WIRE_SIZE} bytes, not {len(payload)}")
         try:
             message = cls(
                 kind=Kind(int.from_bytes(payload[0:1], "big")),
@@ -249,14 +249,14 @@ class Message:
 
 
 def tail_size(length: int) -> int:
-    """Bytes of the tail that a message has, 0 for none. A request has them all; an answer may come without."""
+    """Returns the size of a message's tail in bytes, 0 for none. A request has its tail; an answer may lack it."""
     return length if TAIL_OVER < length <= TAIL_MAX else 0
 
 
 class Seed(NamedTuple):
-    """The seed of a server's tables, from which indices are hashed: `state/seed` of its pins, in words of the machine's order.
+    """The seed that a server hashes indices with: `state/seed` among its pins, as words in the machine's byte order.
 
-    The default is that of programs that no loader has loaded. A client needs none: it has no cells.
+    The default is the seed of programs that no loader has loaded. A client needs no seed, because it has no cells.
     """
 
     salt: int = 0

@@ -10,12 +10,13 @@ import os
 import sys
 from dataclasses import replace
 
-from harness import command, results
+from harness import results
+from harness.base import command
+from harness.base.protocols import BUILD, UnknownProtocol, chosen
 from harness.bench import campaign, load_latency, rare_path, scaling, serving_cores
 from harness.bench.build import BenchError, Build, build, has_benchmark
-from harness.bench.contest import Settings
 from harness.bench.report import Report
-from harness.protocols import BUILD, UnknownProtocol, chosen
+from harness.bench.server_comparison import Settings
 from harness.rig import RigError
 from harness.rig.bpf import BpfError
 
@@ -93,7 +94,7 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
 def rare_path_of(report: Report, built: Build, settings: Settings) -> None:
     """Measure the rare path. Its table and curve go into the report, and the curve into a file."""
     # This imports matplotlib, which takes a second: only a run that draws must wait for it.
-    from harness.report import plot  # noqa: PLC0415
+    from harness.results import plot  # noqa: PLC0415
 
     rows, curve = rare_path.run(built, settings)
     report.sections["The rare path: requests a second, wall time, the daemon on the other core"] = rows

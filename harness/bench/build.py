@@ -14,9 +14,9 @@ from typing import Any
 import yaml
 
 from codegen.layout.folders import used_folders
-from harness.build import BuildError, make
-from harness.forms import form_for, merged
-from harness.protocols import BUILD, REPOSITORY, RUNTIME_INCLUDE, SPEC
+from harness.base.protocols import BUILD, REPOSITORY, RUNTIME_INCLUDE, SPEC
+from harness.builds.make import BuildError, make
+from harness.builds.program_variants import form_for, merged
 
 HERE = Path(__file__).resolve().parent
 
@@ -56,7 +56,7 @@ class Build:
     reflector_object: Path
     udp_server: Path
     daemon: Path
-    turns: Path
+    poll_queues: Path
     frames_object: Path
     frames_server: Path
 
@@ -102,7 +102,7 @@ def build(
         reflector_object=compile_bpf(HERE / "reflector.bpf.c", home, include),
         udp_server=home / f"{protocol}-udp",
         daemon=home / f"{protocol}d",
-        turns=compile_turns(home),
+        poll_queues=compile_poll_queues(home),
         frames_object=compile_bpf(HERE / "frames.bpf.c", home, include),
         frames_server=home / f"{protocol}-frames",
     )
@@ -123,10 +123,10 @@ def compile_bpf(source: Path, target: Path, include: list[Path], requests: str |
     return compiled
 
 
-def compile_turns(target: Path) -> Path:
+def compile_poll_queues(target: Path) -> Path:
     """Compile the program that polls several queues, for harness/bench/poller.py."""
-    compiled = target / "turns"
-    _run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", HERE / "turns.c", "-o", compiled])
+    compiled = target / "poll_queues"
+    _run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", HERE / "poll_queues.c", "-o", compiled])
     return compiled
 
 

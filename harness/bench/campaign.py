@@ -10,11 +10,11 @@ from dataclasses import asdict
 from typing import Any
 
 from harness.bench.build import BenchError, Build, Client
-from harness.bench.contest import UNDISTURBED_SHARE, Contest, Settings, strange_outcome
 from harness.bench.link import Flight, Link, pinned
 from harness.bench.poller import Poller, marked_sockets, polling
 from harness.bench.program import Driver
 from harness.bench.report import Report, Row
+from harness.bench.server_comparison import UNDISTURBED_SHARE, Contest, Settings, strange_outcome
 from harness.bench.servers import Frames, Generated, KernelUdp, Reflector, Server
 from harness.bench.spread import Spread
 from harness.rig import Endpoint, Rig

@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from harness.base.command import counted
 from harness.bench.build import BenchError, Build
 from harness.bench.campaign import aside, loads, opened_link, opened_servers, progress
-from harness.bench.contest import Contest, Settings
 from harness.bench.curves import Curve
 from harness.bench.link import Link, SlotStates, softirq_run_ns
 from harness.bench.pace import RATE_MIN, Pace, PacedFlight
@@ -25,10 +25,10 @@ from harness.bench.poller import Poller, SteadyPoller, TurnsPoller, marked_socke
 from harness.bench.processes import schedstat
 from harness.bench.queues import queue_sockets, split
 from harness.bench.report import Row
+from harness.bench.server_comparison import Contest, Settings
 from harness.bench.servers import Generated, ProcessServer, Server
 from harness.bench.spread import Spread
-from harness.bench.woken import put_before_packets, woken
-from harness.command import counted
+from harness.bench.threaded_napi import put_before_packets, woken
 from harness.results.models import Axis
 from harness.rig import Rig
 
@@ -192,7 +192,7 @@ def opened_stage(build: Build, settings: Settings) -> Iterator[Stage]:
         for sock in queues.values():
             stack.enter_context(sock)
         client = TurnsPoller(
-            rig.client, build.turns, asking, {queues[serving]: REPLY_PACKETS, queues[asking]: IDLE_PACKETS}
+            rig.client, build.poll_queues, asking, {queues[serving]: REPLY_PACKETS, queues[asking]: IDLE_PACKETS}
         )
         stack.callback(client.close)
         server = SteadyPoller(rig.server, marked[rig.server.iface], serving)

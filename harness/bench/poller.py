@@ -23,9 +23,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.base.protocols import REPOSITORY
 from harness.bench.build import BenchError
 from harness.bench.processes import schedstat
-from harness.protocols import REPOSITORY
 from harness.rig import Endpoint, Rig, bpf
 
 SO_BUSY_POLL = 46

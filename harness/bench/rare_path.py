@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 
 from harness.bench.build import Build, build
 from harness.bench.campaign import aside, counted, opened_link, opened_pollers, progress
-from harness.bench.contest import Contest, Settings
 from harness.bench.curves import Curve
 from harness.bench.disk import interrupted_cpu
 from harness.bench.link import Flight, Link
 from harness.bench.report import Row
+from harness.bench.server_comparison import Contest, Settings
 from harness.bench.servers import KernelUdp, Reflector, Server, WithDaemon
 from harness.bench.spread import Spread
 from harness.bench.workload import Workload

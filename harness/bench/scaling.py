@@ -15,11 +15,11 @@ from typing import Any
 
 from harness.bench.build import Build, build
 from harness.bench.campaign import aside, opened_link, progress
-from harness.bench.contest import Contest, Settings
 from harness.bench.curves import Curve
 from harness.bench.link import Flight
 from harness.bench.poller import Poller, marked_sockets
 from harness.bench.report import Row
+from harness.bench.server_comparison import Contest, Settings
 from harness.bench.servers import Generated, Reflector, Server
 from harness.bench.spread import Spread
 from harness.bench.workload import Point, Scale

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from harness.bench.build import BenchError, Build
 from harness.bench.link import PORT_FIRST, Link, SlotStates
+from harness.data.hash_seed import PLAIN
 from harness.rig import Endpoint, bpf
-from harness.seeds import PLAIN
 
 START_S_MAX = 60
 STOP_S_MAX = 10

@@ -7,12 +7,12 @@ import os
 
 from harness.bench.build import Build
 from harness.bench.campaign import loads, opened_link, progress
-from harness.bench.contest import Contest, Settings
 from harness.bench.curves import Curve
 from harness.bench.link import Flight
 from harness.bench.poller import Poller
 from harness.bench.queues import queue_sockets, split
 from harness.bench.report import Row
+from harness.bench.server_comparison import Contest, Settings
 from harness.bench.servers import Generated, Reflector, Server
 from harness.bench.spread import Spread
 from harness.results.models import Axis

@@ -13,16 +13,16 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from harness import command, tlc
-from harness.check import models
-from harness.check.document import DESCRIBED_IN, FILE
+from harness.base import command
+from harness.base.command import counted
 from harness.check.findings import findings, subject_of
-from harness.check.models import Model
-from harness.check.run import Report, run, violated_by
-from harness.check.trace import as_text
-from harness.command import counted
 from harness.results import ResultsError, begin
-from harness.tlc import ROOT, TlcError
+from harness.tla import models, tlc
+from harness.tla.models import Model
+from harness.tla.models_file import DESCRIBED_IN, FILE
+from harness.tla.run import Report, run, violated_by
+from harness.tla.tlc import ROOT, TlcError
+from harness.tla.trace import as_text
 
 PROGRESS_AFTER_SECONDS = 20
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from harness.check import models
-from harness.check.run import Report, violated_by
 from harness.results.models import Check, Model, Property, Step
+from harness.tla import models
+from harness.tla.run import Report, violated_by
 
 
 def subject_of(protocol: str, which: str) -> str:

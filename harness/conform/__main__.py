@@ -11,21 +11,23 @@ import sys
 from pathlib import Path
 
 from codegen.errors import SpecErrors
-from harness import command, tlc
-from harness.build import BuildError
-from harness.command import counted
-from harness.conform import garbage
-from harness.conform.build import FORMS, ROOT
+from harness.base import command
+from harness.base.command import counted
+from harness.base.protocols import UnknownProtocol, chosen
+from harness.builds.make import BuildError
+from harness.conform import malformed_packets
+from harness.conform.build import ROOT
 from harness.conform.campaign import Campaign, Result
+from harness.conform.campaign_cache import Shared
 from harness.conform.domain import PAIRS_MIN
 from harness.conform.findings import findings
 from harness.conform.kernel import RunnerError
 from harness.conform.places import DomainError
-from harness.conform.shapes import ShapeError
-from harness.conform.shared import Shared
-from harness.protocols import UnknownProtocol, chosen
+from harness.data.btf import ShapeError
+from harness.data.cells import FORMS
 from harness.results import ResultsError, begin
 from harness.rig.bpf import BpfError
+from harness.tla import tlc
 
 SHOWN = 5
 ERRORS = (
@@ -171,7 +173,7 @@ def main(arguments: list[str] | None = None, shared: Shared | None = None) -> in
     try:
         print(tlc.version())
         if options.protocol == "garbage":
-            return 0 if all([garbage.main(each, options.packets, options.seed) for each in chosen([])]) else 1
+            return 0 if all([malformed_packets.main(each, options.packets, options.seed) for each in chosen([])]) else 1
         names = chosen([] if options.protocol == "all" else [options.protocol])
         edits: Edits = tuple(map(tuple, json.loads(options.edits.read_text()))) if options.edits else ()
         done = [

@@ -8,15 +8,14 @@ from typing import Any
 
 from codegen import ir
 from codegen.layout.folders import used_folders
-from harness.build import BuildError, make
-from harness.exclusive import alone
-from harness.files import renew
-from harness.forms import merged
+from harness.base.folder_lock import alone
+from harness.base.write_files import renew
+from harness.builds.make import BuildError, make
+from harness.builds.program_variants import merged
+from harness.data.cells import FORMS, LAYOUT
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-LAYOUT = "layout"
-FORMS = (LAYOUT, "spin_lock", "res_spin_lock")
 # The shipped layout is compiled as shipped, except that the test sets its clock.
 DEFINES_SHIPPED = "-DSTEPWISE_CONFORM"
 DEFINES_SMALL = f"{DEFINES_SHIPPED} -DSTEPWISE_COVERAGE -include {HERE / 'interfere.h'}"

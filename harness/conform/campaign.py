@@ -12,19 +12,19 @@ from typing import Any
 
 from codegen.c import names as c_names
 from codegen.emit.branch_numbers import Branch, Leaves
-from harness.conform import drained
-from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, compile_build, override, write
+from harness.builds.program_variants import merged
+from harness.conform import drain_cases
+from harness.conform.build import ROOT, Build, Sources, compile_build, override, write
+from harness.conform.campaign_cache import Ground, Shared
 from harness.conform.cases import Case
-from harness.conform.cells import cell_codecs
 from harness.conform.compare import Comparison, Mismatch
 from harness.conform.domain import Domain
 from harness.conform.kernel import Input, Output, Runner, cells_not_zero
 from harness.conform.native import Native
 from harness.conform.oracle import EVERYTHING, Oracle, Part
-from harness.conform.shapes import Shapes
-from harness.conform.shared import Ground, Shared
-from harness.conform.values import Patterns
-from harness.forms import merged
+from harness.data.btf import Shapes
+from harness.data.cells import FORMS, LAYOUT, cell_codecs
+from harness.data.model_values import Patterns
 from harness.rig import bpf
 
 CONTROLS = ("stepwise_conform_env", "conform_interference")
@@ -293,7 +293,7 @@ class Trial:
 
     def _runners(self, programs: bpf.Object, hook: str, sweep_pass: int, columns: list[str]) -> dict[str, Runner]:
         """The runners of a hook in the kernel, by side."""
-        if hook == "user" or hook in drained.HOOKS:
+        if hook == "user" or hook in drain_cases.HOOKS:
             return {}
         sides = [hook, "ahead"] if hook == "xdp" and self.protocol.ahead else [hook]
         return {side: self.runner(programs, side, sweep_pass, columns) for side in sides}

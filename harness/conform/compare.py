@@ -10,12 +10,15 @@ from typing import Any
 
 from codegen import ir
 from codegen.c import names as c_names
-from harness.conform import drained, frames
+from harness.conform import drain_cases
 from harness.conform.cases import Case
-from harness.conform.cells import CellCodec, show_record
 from harness.conform.kernel import Input, Output
 from harness.conform.native import Surroundings
-from harness.conform.packing import (
+from harness.conform.tails import Tails
+from harness.data import frames
+from harness.data.cells import CellCodec, show_record
+from harness.data.model_values import Patterns, steps_of, zero
+from harness.data.packing import (
     NotCanonical,
     Struct,
     StructCodec,
@@ -25,8 +28,6 @@ from harness.conform.packing import (
     wire_message,
     wire_noise,
 )
-from harness.conform.tails import Tails
-from harness.conform.values import Patterns, steps_of, zero
 from harness.rig import bpf
 
 VERDICTS: dict[str, dict[str, tuple[int, ...]]] = {
@@ -108,7 +109,7 @@ class Comparison:
         self.record = record
         self.counters = counters
         self._tails = Tails(protocol, patterns, tables)
-        self._drained = drained.Drained(protocol, patterns)
+        self._drained = drain_cases.Drained(protocol, patterns)
         self._swept = ir.Record(
             "message",
             tuple(each for each in protocol.message.fields if not protocol.tail or each[0] != protocol.tail.field),
@@ -268,7 +269,7 @@ class Comparison:
 
     def _record_packet(self, case: Case, flip: bool) -> bytes:
         """The input of a program of the sweep, or of a function of the drain."""
-        if case.family.hook in drained.HOOKS:
+        if case.family.hook in drain_cases.HOOKS:
             return self._drained.packet(case)
         head = SWEEP_HEAD.pack(case.family.first, case.family.count, 0, 0)
         return head + StructCodec(self.patterns).pack(self._swept, case.message, ir.expect(self.record, Struct), flip)
@@ -301,7 +302,7 @@ class Comparison:
         for number, (case, given, found) in enumerate(zip(cases, inputs, outputs, strict=True)):
             if case.family.hook == "sweep":
                 problems = self._check_sweep(case, given, found)
-            elif case.family.hook in drained.HOOKS:
+            elif case.family.hook in drain_cases.HOOKS:
                 problems = self._drained.check(case, found)
             else:
                 problems = self._check_packet(case, number, given, found, side)

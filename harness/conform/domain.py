@@ -15,21 +15,21 @@ import pydantic
 from codegen import ir
 from codegen.errors import SpecErrors
 from codegen.layout.drain import ENTRY
-from harness import documents
-from harness.conform import drained
+from harness.base import yaml_documents
+from harness.builds.program_variants import merged
+from harness.conform import drain_cases
 from harness.conform.cases import Assignment, Family, Trouble
-from harness.conform.cells import GUARDS
 from harness.conform.outline import outline
 from harness.conform.places import Beyond, DomainError, Place, Places, Step, built
 from harness.conform.samples import Sampler
-from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
-from harness.forms import merged
+from harness.data.cells import GUARDS
+from harness.data.model_values import TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
 
 CASES_MAX = 200_000
 STRICT = ("small", "shipped")  # builds that must have every place and value of the file
 PAIRS_MIN = 10_000
 DESCRIBED_IN = "docs/reference/conform.md"
-HOOKS = ("xdp", "tc", "user", "restore", *drained.HOOKS)
+HOOKS = ("xdp", "tc", "user", "restore", *drain_cases.HOOKS)
 
 
 def _hook(value: object) -> object:
@@ -57,7 +57,7 @@ def _section(value: object) -> object:
 Count = Annotated[int, pydantic.Field(ge=0, strict=True)]
 
 
-class FamilyText(documents.Strict):
+class FamilyText(yaml_documents.Strict):
     """A family as conform.yaml declares it."""
 
     name: str
@@ -74,7 +74,7 @@ class FamilyText(documents.Strict):
     most: Count = 0
 
 
-class UseText(documents.Strict):
+class UseText(yaml_documents.Strict):
     """Another protocol's domain, whose cells and steps this one uses.
 
     domain: its file, relative to this one's folder.
@@ -87,7 +87,7 @@ class UseText(documents.Strict):
     most: Count = 0
 
 
-class DomainText(documents.Strict):
+class DomainText(yaml_documents.Strict):
     """The contents of conform.yaml.
 
     small, shipped: changes to the layout for the small build, and for the samples of the layout as shipped.
@@ -118,7 +118,7 @@ class Domain:
     def __init__(
         self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str, build: str = "small"
     ) -> None:
-        self.protocol = protocol = drained.with_entry(outline(protocol))
+        self.protocol = protocol = drain_cases.with_entry(outline(protocol))
         self.patterns = patterns
         self.source = source
         self._build = build
@@ -208,7 +208,7 @@ class Domain:
         hook, number = self._hook(text.hook)
         protocol = self.protocol
         has = {"xdp": bool(protocol.xdp), "tc": bool(protocol.tc), "user": bool(protocol.user)}
-        has |= {each: each in drained.hooks(protocol) for each in drained.HOOKS}
+        has |= {each: each in drain_cases.hooks(protocol) for each in drain_cases.HOOKS}
         if not (1 <= number <= len(protocol.sweep) if hook == "sweep" else has[hook]):
             raise DomainError(f"{self.source}: family {text.name!r}: the layout has no hook {text.hook}")
         dimensions: list[tuple[Assignment, ...]] = []
@@ -306,9 +306,9 @@ class Domain:
                     f"{self.source}: family {family.name!r}: {place} is a constant of the program: leave it out"
                 )
             if (
-                family.hook in drained.HOOKS
+                family.hook in drain_cases.HOOKS
                 and place.home == "message"
-                and place.field not in (has := drained.message_fields(self.protocol, family.hook))
+                and place.field not in (has := drain_cases.message_fields(self.protocol, family.hook))
             ):
                 raise DomainError(
                     f"{self.source}: family {family.name!r}: {place} is zero in {family.hook}, whose message has only "
@@ -417,12 +417,12 @@ class Domain:
 def load_text(path: Path) -> DomainText:
     """Reads conform.yaml and checks its form."""
     try:
-        text = documents.read(path, DomainText, DESCRIBED_IN)
+        text = yaml_documents.read(path, DomainText, DESCRIBED_IN)
     except SpecErrors as error:
         raise DomainError(str(error)) from None
     if text.use is None:
         return text
-    return _over(text.use, load_text(path.parent / text.use.domain), text, documents.name_of(path))
+    return _over(text.use, load_text(path.parent / text.use.domain), text, yaml_documents.name_of(path))
 
 
 def _over(use: UseText, used: DomainText, text: DomainText, source: str) -> DomainText:

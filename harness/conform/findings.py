@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from codegen.emit.branch_numbers import Branch
+from harness.base.protocols import REPOSITORY
 from harness.conform.campaign import Result
-from harness.protocols import REPOSITORY
 from harness.results import models
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen import ir
-from harness.conform.drained import Handlers
+from harness.conform.drain_cases import Handlers
 from harness.conform.kernel import Input, Output, RunnerError
 
 STALE = b"\xa5"  # fills the room behind a payload

@@ -20,12 +20,12 @@ from typing import Any
 from codegen import ir
 from codegen.ir.walk import leaves
 from codegen.layout.drain import ENTRY
-from harness import tla_values, tlc
-from harness.conform import drained
+from harness.conform import drain_cases
 from harness.conform.cases import Assignment, Case, Family, Trouble
 from harness.conform.outline import outline
 from harness.conform.places import Place, Value, nest
-from harness.conform.values import TERMS_NUMBER, refers, resolved, tail_size, to_tla, zero
+from harness.data.model_values import TERMS_NUMBER, refers, resolved, tail_size, to_tla, zero
+from harness.tla import notation, tlc
 
 HERE = Path(__file__).parent
 MODULE = "ConformRun"
@@ -73,7 +73,7 @@ class Oracle:
         search_path: list[Path],
     ) -> None:
         self._early = dict(self.early(protocol))
-        self.protocol = protocol = drained.with_entry(outline(protocol))
+        self.protocol = protocol = drain_cases.with_entry(outline(protocol))
         self.families = families
         self.noise = noise
         self.search_path = search_path
@@ -194,8 +194,8 @@ class Oracle:
                 restored = self.protocol.sweep[family.sweep_pass - 1].program == "restore"
                 sweep_pass = "RestorePass" if restored else f"SweepPasses[{family.sweep_pass}]"
                 return f"O!RunSweep({sweep_pass}, {step}, {family.first}, {family.count}, cells, msg, env)"
-            case _ if family.hook in drained.HOOKS:
-                return drained.evaluation(self.protocol, family.hook, family.count)
+            case _ if family.hook in drain_cases.HOOKS:
+                return drain_cases.evaluation(self.protocol, family.hook, family.count)
         name = family.hook.capitalize()
         tables = to_tla(set(self._early[family.hook]))
         return f"O!RunHook({name}Sections, {name}Step, {tables}, {_trouble(family.trouble)}, cells, msg, env)"
@@ -412,6 +412,6 @@ def _parse(line: str) -> Any:
     """Parses a printed line, `"<<...>>"`. A line without records and functions is read as JSON, forty times faster."""
     text = line[1:-1].replace('\\"', '"')
     if "|->" in text or ":>" in text or ".." in text:
-        return tla_values.parse(text)
+        return notation.parse(text)
     text = text.replace("<<", "[").replace(">>", "]").replace("TRUE", "true").replace("FALSE", "false")
     return json.loads(text.replace("{", '{"set": [').replace("}", "]}"))

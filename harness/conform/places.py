@@ -10,7 +10,7 @@ from typing import Any, TypeGuard, TypeVar
 
 from codegen import ir
 from codegen.layout.drain import ENTRY
-from harness.conform.values import TLC_INT_MAX, Reference, layout_text, zero
+from harness.data.model_values import TLC_INT_MAX, Reference, layout_text, zero
 
 Step = str | int
 """A field of a record by its name, or an element of an array by its number, from 1."""

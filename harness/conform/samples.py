@@ -11,7 +11,7 @@ from typing import Any
 from codegen import ir
 from harness.conform.cases import Assignment, Family
 from harness.conform.places import Place, Places
-from harness.conform.values import TLC_INT_MAX, is_opaque, refers, resolved
+from harness.data.model_values import TLC_INT_MAX, is_opaque, refers, resolved
 
 OPAQUE_MAX = 1000
 ANY_VALUE = 0.5

@@ -13,8 +13,8 @@ from typing import Any
 
 from codegen import ir
 from harness.conform.cases import Case
-from harness.conform.cells import CellCodec
-from harness.conform.values import Patterns, tail_size
+from harness.data.cells import CellCodec
+from harness.data.model_values import Patterns, tail_size
 
 
 class ShortPatterns(Patterns):

@@ -10,19 +10,19 @@ import sys
 import time
 
 from codegen.errors import SpecErrors
-from harness import command
+from harness.base import command
+from harness.base.protocols import UnknownProtocol, chosen
 from harness.demo.live import Live
 from harness.demo.screen import Screen
 from harness.demo.steps import StepFailed, build_code, check_model, generate_code, load_programs
-from harness.fuzz import plugin
-from harness.fuzz.plugin import LiveError
-from harness.fuzz.server import Server
 from harness.histories import HistoriesError
-from harness.protocols import UnknownProtocol, chosen
+from harness.histories.transactions import TransactionsError
+from harness.live import plugin
+from harness.live.plugin import LiveError
+from harness.live.server import Server
 from harness.rig.errors import RigError
 from harness.rig.netns import Rig
-from harness.tlc import TlcError
-from harness.transactions import TransactionsError
+from harness.tla.tlc import TlcError
 from harness.veristat import VeristatError
 
 FAILURES = (

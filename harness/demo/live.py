@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.base.protocols import SPEC
 from harness.demo.screen import Screen
-from harness.fuzz.counts import xdp_only
-from harness.fuzz.judge import judge
-from harness.fuzz.kill import DRAIN_SECONDS_MAX, finish_load, settle, start_load
-from harness.fuzz.server import Server, wait_until
-from harness.protocols import SPEC
+from harness.live.counts import xdp_only
+from harness.live.judge import judge
+from harness.live.load import DRAIN_SECONDS_MAX, finish_load, settle, start_load
+from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
 
 MICROSECOND_NS = 1000
@@ -124,7 +124,7 @@ class Live:
         return good
 
     def _settle(self) -> tuple[list[str], str]:
-        """Compare the drained files with the answers to the clients of all loads: see harness/fuzz/kill.py.
+        """Compare the drained files with the answers to the clients of all loads: see harness/live/load.py.
 
         Returns the differences, and a summary of the files.
         """

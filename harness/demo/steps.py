@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 
 from harness import veristat
-from harness.check import models
-from harness.check.run import run
+from harness.base.protocols import REPOSITORY
 from harness.demo.screen import Screen
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server
-from harness.protocols import REPOSITORY
+from harness.live.build import Build, build
+from harness.live.server import Server
+from harness.tla import models
+from harness.tla.run import run
 
 
 class StepFailed(Exception):

@@ -19,11 +19,11 @@ import sys
 import time
 from pathlib import Path
 
-from harness import command
 from harness import results as kept
+from harness.base import command
+from harness.base.protocols import BUILD
 from harness.docker import base, compose, engine, images, steps
 from harness.docker.engine import Engine, EngineError
-from harness.protocols import BUILD
 from harness.results.models import Containers, ContainerStep
 
 WORK = BUILD / "docker"

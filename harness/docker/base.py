@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness.command import child
+from harness.base.command import child
 from harness.docker import settings
 from harness.docker.engine import Engine, EngineError
 from harness.docker.images import base_image

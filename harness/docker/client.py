@@ -13,11 +13,11 @@ import subprocess
 import sys
 
 from codegen.errors import SpecErrors
-from harness import command
-from harness.fuzz import plugin
-from harness.fuzz.build import build
-from harness.fuzz.plugin import LiveError
-from harness.protocols import UnknownProtocol, chosen
+from harness.base import command
+from harness.base.protocols import UnknownProtocol, chosen
+from harness.live import plugin
+from harness.live.build import build
+from harness.live.plugin import LiveError
 
 MICROSECOND_NS = 1000
 

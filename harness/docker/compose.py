@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from harness.command import child
+from harness.base.command import child
+from harness.base.protocols import REPOSITORY
 from harness.docker.engine import Engine, EngineError
-from harness.protocols import REPOSITORY
 
 PROJECT = "stepwise"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from harness.command import child
+from harness.base.command import child
 
 BUILDKIT_INSIDE_BEFORE = 23  # the client's version; later clients use a plugin, buildx
 # The kernel's numbers of the capabilities that containers get here.

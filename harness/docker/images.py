@@ -7,9 +7,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from harness.base.protocols import REPOSITORY
 from harness.docker import settings
 from harness.docker.engine import Engine, EngineError
-from harness.protocols import REPOSITORY
 
 DOCKERFILE = REPOSITORY / "Dockerfile"
 LABEL = "stepwise"

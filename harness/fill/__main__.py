@@ -12,11 +12,12 @@ from pathlib import Path
 import yaml
 
 from codegen.errors import SpecErrors
-from harness import command, results
+from harness import results
+from harness.base import command
+from harness.base.protocols import UnknownProtocol, chosen
 from harness.bench.build import BenchError
 from harness.fill.run import Report, fill
-from harness.fuzz.plugin import LiveError
-from harness.protocols import UnknownProtocol, chosen
+from harness.live.plugin import LiveError
 from harness.results.models import Fill, FillPass
 from harness.rig import RigError
 from harness.rig.bpf import BpfError

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from harness.base.protocols import REPOSITORY, RUNTIME_INCLUDE, SPEC
 from harness.bench.build import Client, compile_bpf
 from harness.bench.campaign import aside, opened_link
 from harness.bench.link import Link, SlotStates
 from harness.bench.servers import exchanging
 from harness.bench.workload import Workload
-from harness.forms import merged
-from harness.fuzz.build import Build, build
-from harness.fuzz.plugin import LiveError
-from harness.fuzz.server import Server
-from harness.protocols import REPOSITORY, RUNTIME_INCLUDE, SPEC
+from harness.builds.program_variants import merged
+from harness.live.build import Build, build
+from harness.live.plugin import LiveError
+from harness.live.server import Server
 from harness.rig import Rig
 
 SLOTS = 64

@@ -4,7 +4,7 @@
     python -m harness.fuzz replay FILE...                                    (saved in tests/regressions)
     python -m harness.fuzz kill PROTOCOL [--seconds N]
     python -m harness.fuzz crash PROTOCOL [--crashes N] [--records N]
-    python -m harness.fuzz parsers [PROTOCOL ...] [--inputs N] [--seed S]    (harness/parsers)
+    python -m harness.fuzz parsers [PROTOCOL ...] [--inputs N] [--seed S]    (harness/fuzz_targets/parsers)
 
 A protocol brings spec/<p>/workload.yaml, reference.py (Reference, Actor), history.go, workload.h and recovery.py.
 """

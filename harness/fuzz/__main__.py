@@ -8,17 +8,17 @@ import sys
 import time
 from pathlib import Path
 
-from harness import command
-from harness.command import counted
+from harness.base import command
+from harness.base.command import counted
+from harness.base.protocols import UnknownProtocol, chosen
 from harness.fuzz.campaign import NOT_OF_THE_ROUND, SEED_MAX, Plan, run, told
 from harness.fuzz.crash import crash_under_load
 from harness.fuzz.kill import kill_under_load
 from harness.fuzz.kinds import KINDS
-from harness.fuzz.plugin import LiveError
 from harness.fuzz.replay import replay
-from harness.parsers import cli as parsers
-from harness.protocols import UnknownProtocol, chosen
-from harness.readers import cli as readers
+from harness.fuzz_targets.parsers import cli as parsers
+from harness.fuzz_targets.readers import cli as readers
+from harness.live.plugin import LiveError
 from harness.results import ResultsError
 
 MINUTES_A_PROTOCOL = 1.0

@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from codegen.errors import SpecErrors
-from harness import documents, results
-from harness.command import counted
+from harness import results
+from harness.base import yaml_documents
+from harness.base.command import counted
 from harness.fuzz.kinds import KINDS, Round, Turn
-from harness.fuzz.plugin import LiveError, NotPlayed
+from harness.fuzz_targets.parsers.build import ParsersError
 from harness.histories import HistoriesError
-from harness.parsers.build import ParsersError
+from harness.histories.transactions import TransactionsError
+from harness.live.plugin import LiveError, NotPlayed
 from harness.results import models
 from harness.rig.errors import RigError
-from harness.transactions import TransactionsError
 
 SEED_MAX = 2**32 - 1
 UNPLAYED_MAX = 2
@@ -152,7 +153,7 @@ def _play(plan: Plan, stage: Stage, number: int, say: Callable[[str], None]) -> 
             + "\n  ".join(played.failure.splitlines())
         )
         if played.saved:
-            say(f"saved: just fuzz replay {documents.name_of(played.saved)}")
+            say(f"saved: just fuzz replay {yaml_documents.name_of(played.saved)}")
         say(f"the same round: {_again(plan, stage, number)}")
 
 
@@ -179,7 +180,7 @@ def found(plan: Plan, stages: list[Stage], seconds: float) -> models.Fuzz:
         failures=[
             models.Failure(
                 text=f"{stage.kind} {number}: {played.failure}",
-                saved=documents.name_of(played.saved) if played.saved else None,
+                saved=yaml_documents.name_of(played.saved) if played.saved else None,
             )
             for stage in stages
             for number, played in stage.failures

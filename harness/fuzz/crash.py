@@ -22,14 +22,14 @@ from typing import Any
 
 from codegen import ir
 from harness import histories
-from harness.conform.packing import wire_size
-from harness.fuzz import plugin
-from harness.fuzz.build import build
-from harness.fuzz.kill import DRAIN_SECONDS_MAX, finish_load, start_load
-from harness.fuzz.plugin import LiveError
-from harness.fuzz.server import Server
+from harness.data.hash_seed import Seed
+from harness.data.packing import wire_size
+from harness.live import plugin
+from harness.live.build import build
+from harness.live.load import DRAIN_SECONDS_MAX, finish_load, start_load
+from harness.live.plugin import LiveError
+from harness.live.server import Server
 from harness.rig.netns import Rig
-from harness.seeds import Seed
 
 FIRST_SECONDS = 2.0
 SECONDS_MIN = 0.2

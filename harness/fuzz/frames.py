@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from harness.conform.frames import Frame
+from harness.data.frames import Frame
 from harness.rig.netns import Rig
 
 UDP_SIZE = 8

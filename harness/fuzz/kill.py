@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import random
 import subprocess
 import time
@@ -13,16 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import histories
-from harness.fuzz import plugin
-from harness.fuzz.build import build
-from harness.fuzz.judge import Judgement, judge
-from harness.fuzz.plugin import LiveError
-from harness.fuzz.server import Server, wait_until
+from harness.data.hash_seed import Seed
+from harness.live import plugin
+from harness.live.build import build
+from harness.live.judge import Judgement, judge
+from harness.live.load import DRAIN_SECONDS_MAX, finish_load, settle, start_load
+from harness.live.plugin import LiveError
+from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
-from harness.seeds import Seed
 
-DRAIN_SECONDS_MAX = 30
 APART = (0.5, 1.5)
 """The shortest and the longest time from kill to kill, as shares of the period."""
 
@@ -72,27 +69,6 @@ class KillReport:
 def _is_contended(counter: str) -> bool:
     """Whether a counter counts sections that lost all their attempts and gave up."""
     return counter.rsplit(".", maxsplit=1)[-1] in ("contended", "skipped")
-
-
-def start_load(
-    server: Server, seconds: float, history: Path, spec: dict[str, Any], seed: int = 1
-) -> subprocess.Popen[str]:
-    """Start a load from the rig's client, with the `load` and `options` of a workload.yaml that are in `spec`."""
-    command = [str(server.build.load_program()), "--server", server.rig.server.ipv4, "--seconds", str(seconds)]
-    command += ["--history", str(history), "--seed", str(seed)]
-    if server.build.protocol.hashes:
-        command += ["--tables-seed", str(server.tables_seed())]
-    command += plugin.load_arguments(spec)
-    return server.rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def finish_load(load: subprocess.Popen[str]) -> dict[str, Any]:
-    """Wait for a load and return its summary."""
-    output, errors = load.communicate(timeout=DRAIN_SECONDS_MAX)
-    if load.returncode != 0:
-        raise LiveError(f"the load ended with {load.returncode}: {errors.strip()}")
-    summary: dict[str, Any] = json.loads(output)
-    return summary
 
 
 def kill_under_load(
@@ -214,20 +190,3 @@ def _left_over(server: Server, protocol: str) -> list[str]:
     except LiveError:
         return [f"left over: {complaint}" for complaint in fresh.left_over(server.tables())[:5]]
     return []
-
-
-def settle(server: Server, recorded: list[Path]) -> tuple[list[str], str]:
-    """Compare the answers that clients received in all loads of a server with the drained files and the recovered rows.
-
-    Call it once everything is drained. The files may show the outcome of operations that were never answered; these
-    outcomes are then written into the histories. Returns complaints, and a summary of the files.
-    """
-    recovery = plugin.recovery(server.build.name)
-    if server.segments is None or recovery is None:
-        return [], ""
-    found = recovery(lambda: itertools.chain.from_iterable(map(histories.read, recorded)), server.entries())
-    complaints = found.complaints(server.rows())
-    for path in recorded:
-        if any(operation.returned == histories.NEVER for operation in histories.read(path)):
-            histories.write(path, found.settled(histories.read(path)))
-    return complaints, found.summary

@@ -8,21 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from harness import documents, results
-from harness.command import counted
-from harness.fuzz import plugin
+from harness import results
+from harness.base import yaml_documents
+from harness.base.command import counted
 from harness.fuzz.crash import crash_under_load
 from harness.fuzz.kill import kill_under_load
-from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.fuzz.round import Order, actors, play_alone, variants
 from harness.fuzz.run import summary
 from harness.fuzz.saved import Example, Load, save_example, save_history, save_load
 from harness.fuzz.shrink import shrunk
-from harness.parsers.build import build as build_target
-from harness.parsers.build import folder, sources
-from harness.parsers.run import KEPT, kept
-from harness.parsers.run import fuzz as fuzz_parsers
-from harness.parsers.seeds import seeds
+from harness.fuzz_targets.parsers.build import build as build_target
+from harness.fuzz_targets.parsers.build import folder, sources
+from harness.fuzz_targets.parsers.run import KEPT, kept
+from harness.fuzz_targets.parsers.run import fuzz as fuzz_parsers
+from harness.fuzz_targets.parsers.seeds import seeds
+from harness.live import plugin
+from harness.live.plugin import LiveError, NotPlayed
 
 EXAMPLES_A_ROUND = 8
 LOAD_SECONDS = 6
@@ -161,7 +162,7 @@ def _kept(kind: Literal["kill", "crash"]) -> Callable[[Turn], Round]:
             return found
         failure = found.failure
         if found.refused:
-            failure += f"\nits history, made small: {documents.name_of(_saved_history(turn, found.refused))}"
+            failure += f"\nits history, made small: {yaml_documents.name_of(_saved_history(turn, found.refused))}"
         first = next((line for line in failure.splitlines() if line.startswith("PROBLEM: ")), failure.splitlines()[0])
         load = Load(
             kind=kind,

@@ -28,9 +28,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from harness.fuzz import frames
-from harness.fuzz.counts import CHECKSUM, FOREIGN, MALFORMED, tc_only, xdp_only
-from harness.fuzz.plugin import LiveError
-from harness.fuzz.server import Server, wait_until
+from harness.live.counts import CHECKSUM, FOREIGN, MALFORMED, tc_only, xdp_only
+from harness.live.plugin import LiveError
+from harness.live.server import Server, wait_until
 
 SETTLE_SECONDS = 15.0  # a grace period takes seconds if the processors are busy
 BAG_SIZE_MAX = 12

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.command import counted
-from harness.fuzz import plugin
-from harness.fuzz.build import build
-from harness.fuzz.judge import judge
+from harness.base.command import counted
+from harness.base.protocols import chosen
+from harness.data.hash_seed import PLAIN
 from harness.fuzz.kinds import LOADS, Turn
 from harness.fuzz.machine import MOVES, Move, Stage, machine_on
-from harness.fuzz.plugin import LiveError
 from harness.fuzz.saved import Example, Load, read
-from harness.fuzz.server import Server
-from harness.parsers.build import build as build_target
-from harness.parsers.build import folder, sources
-from harness.parsers.run import fault_in
-from harness.parsers.run import replay as replay_frames
-from harness.protocols import chosen
+from harness.fuzz_targets.parsers.build import build as build_target
+from harness.fuzz_targets.parsers.build import folder, sources
+from harness.fuzz_targets.parsers.run import fault_in
+from harness.fuzz_targets.parsers.run import replay as replay_frames
+from harness.live import plugin
+from harness.live.build import build
+from harness.live.judge import judge
+from harness.live.plugin import LiveError
+from harness.live.server import Server
 from harness.rig.netns import Rig
-from harness.seeds import PLAIN
 
 
 @dataclass(frozen=True)

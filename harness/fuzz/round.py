@@ -16,12 +16,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from codegen.errors import SpecErrors
-from harness import command
-from harness.fuzz import plugin
+from harness.base import command
+from harness.base.protocols import REPOSITORY
 from harness.fuzz.machine import Move
-from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.fuzz.run import play_round
-from harness.protocols import REPOSITORY
+from harness.live import plugin
+from harness.live.plugin import LiveError, NotPlayed
 from harness.rig import leftovers
 from harness.rig.errors import RigError
 

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
-from harness.command import counted
-from harness.fuzz import plugin
-from harness.fuzz.build import build
+from harness.base.command import counted
+from harness.data.hash_seed import PLAIN
 from harness.fuzz.machine import Move, Stage, machine_on
-from harness.fuzz.server import Server
+from harness.live import plugin
+from harness.live.build import build
+from harness.live.server import Server
 from harness.rig.netns import Rig
-from harness.seeds import PLAIN
 
 RULES_AN_EXAMPLE = 50
 NO_PACKETS = ("examples", "late", "kills")

@@ -5,7 +5,7 @@ Each kind of failure has a folder:
     examples/<protocol>/*.json     the moves of an example on a variant of the layout; replayed with daemon and programs
     histories/<protocol>/*.txt     a history that clients recorded under load; only judged, and must be refused again
     loads/<protocol>/*.yaml        the plan of a load, by its seed; replayed with daemon and programs
-    parsers/<protocol>/*.frame     a frame (harness/parsers)
+    parsers/<protocol>/*.frame     a frame (harness/fuzz_targets/parsers)
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from typing import Any, Literal, TypeVar
 import yaml
 
 from codegen.errors import SpecErrors
-from harness import documents, results
-from harness.fuzz.plugin import LiveError
-from harness.protocols import REPOSITORY
+from harness import results
+from harness.base import yaml_documents
+from harness.base.protocols import REPOSITORY
+from harness.live.plugin import LiveError
 
 REGRESSIONS = REPOSITORY / "tests/regressions"
 NAME_LENGTH = 12
-Saved = TypeVar("Saved", bound=documents.Strict)
+Saved = TypeVar("Saved", bound=yaml_documents.Strict)
 
 
-class Example(documents.Strict):
+class Example(yaml_documents.Strict):
     """One example of a round."""
 
     protocol: str
@@ -44,7 +45,7 @@ class Example(documents.Strict):
     moves: list[tuple[str, dict[str, Any]]]
 
 
-class Load(documents.Strict):
+class Load(yaml_documents.Strict):
     """A round under load that failed."""
 
     kind: Literal["kill", "crash"]
@@ -98,6 +99,6 @@ def save_load(load: Load, regressions: Path = REGRESSIONS) -> Path:
 def read(path: Path, model: type[Saved]) -> Saved:
     """Read an Example or a Load. Raises LiveError if the file is not one."""
     try:
-        return documents.read(path, model, "docs/reference/live.md")
+        return yaml_documents.read(path, model, "docs/reference/live.md")
     except SpecErrors as error:
         raise LiveError(str(error)) from None

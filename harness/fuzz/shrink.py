@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import histories, transactions
-from harness.fuzz import plugin
-from harness.histories import NEVER, NONE, HistoriesError, Operation
+from harness import histories
+from harness.histories import NEVER, NONE, HistoriesError, Operation, transactions
+from harness.live import plugin
 
 SECONDS_MAX = 60
 """After this time, the shortest history so far is the result."""

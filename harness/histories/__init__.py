@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.exclusive import alone
-from harness.protocols import BUILD, REPOSITORY, SPEC
+from harness.base.folder_lock import alone
+from harness.base.protocols import BUILD, REPOSITORY, SPEC
 
 SOURCE = Path(__file__).resolve().parent
 VERDICTS = {0: "linearizable", 1: "not linearizable", 3: "undecided"}

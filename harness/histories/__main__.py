@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from harness import command
+from harness.base import command
 from harness.histories import HistoriesError, check
 
 

@@ -12,20 +12,22 @@ from dataclasses import asdict
 from typing import Any
 
 from codegen.errors import SpecErrors
-from harness import command, results, tlc
-from harness.build import BuildError
-from harness.command import counted
+from harness import results
+from harness.base import command
+from harness.base.command import counted
+from harness.base.protocols import SPEC, UnknownProtocol, chosen
+from harness.builds.make import BuildError
 from harness.conform.kernel import RunnerError
 from harness.conform.places import DomainError
-from harness.conform.shapes import ShapeError
-from harness.kernels import baseline, listed
-from harness.kernels.listed import Listed, UnknownKernel
+from harness.data.btf import ShapeError
+from harness.kernels import baseline, kernel_list
+from harness.kernels.kernel_list import Listed, UnknownKernel
 from harness.kernels.run import Asked, Found, KernelError, measure
 from harness.kernels.table import table
-from harness.protocols import SPEC, UnknownProtocol, chosen
+from harness.kernels.vm.machine import MachineError, check_tools
 from harness.results import ResultsError, models
 from harness.rig.bpf import BpfError
-from harness.vm.machine import MachineError, check_tools
+from harness.tla import tlc
 
 SMOKE = "limiter"
 SMOKE_INPUTS, INPUTS = 300, 2000
@@ -91,7 +93,7 @@ def summary(found: list[Found], faults: list[str]) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    kernels = listed.chosen(options.kernel)
+    kernels = kernel_list.chosen(options.kernel)
     what = asked(options)
     if any(each.package for each in kernels):
         check_tools()

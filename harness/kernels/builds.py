@@ -12,11 +12,11 @@ from pathlib import Path
 from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.lines import LINE_DIRECTIVE, line_directive
-from harness.build import make
-from harness.files import renew
-from harness.forms import Form, form_for
-from harness.kernels.origins import marked
-from harness.protocols import BUILD, REPOSITORY, SPEC
+from harness.base.protocols import BUILD, REPOSITORY, SPEC
+from harness.base.write_files import renew
+from harness.builds.make import make
+from harness.builds.program_variants import Form, form_for
+from harness.kernels.verifier_log import marked
 
 WORK = BUILD / "kernels"
 
@@ -25,7 +25,7 @@ WORK = BUILD / "kernels"
 class Programs:
     """The programs of a protocol, for one kernel.
 
-    form: SHIPPED or OLDER (harness/forms.py). object: None if the layout has nothing for the kernel.
+    form: SHIPPED or OLDER (harness/builds/program_variants.py). object: None if the layout has nothing for the kernel.
     """
 
     protocol: str

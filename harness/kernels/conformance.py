@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from codegen.layout.older_kernels import older_of, override
+from harness.base.protocols import BUILD, SPEC
+from harness.builds.program_variants import OLDER, merged
 from harness.conform import kernel
-from harness.conform.build import LAYOUT
 from harness.conform.campaign import Campaign, Stage
-from harness.forms import OLDER, merged
-from harness.protocols import BUILD, SPEC
+from harness.data.cells import LAYOUT
 
 
 def prepare(protocol: str, form: str, inputs_max: int, work: Path) -> Path:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import veristat
-from harness.kernels.origins import Origins, origins
+from harness.kernels.verifier_log import Origins, origins
 from harness.rig import bpf
 from harness.veristat import Judged, VeristatError
 

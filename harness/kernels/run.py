@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import command, documents
-from harness.exclusive import alone
+from harness.base import command, yaml_documents
+from harness.base.folder_lock import alone
+from harness.base.protocols import GENERATED, REPOSITORY
 from harness.kernels.builds import WORK, Programs, programs_for
 from harness.kernels.conformance import prepare
-from harness.kernels.listed import Listed
-from harness.protocols import GENERATED, REPOSITORY
+from harness.kernels.kernel_list import Listed
+from harness.kernels.vm import machine
 from harness.veristat import LIMITS, budgets
-from harness.vm import machine
 
 # Two processors, because with only one a verifier knows that env.cpu is 0.
 MACHINE_CPUS, MACHINE_MEMORY_MIB, MACHINE_TIMEOUT_S = 2, 3072, 1800
@@ -250,5 +250,5 @@ class Reader:
             "line": line,
             "what": what,
             "last_c": found["last_c"] if refused else "",
-            "log": documents.name_of(path),
+            "log": yaml_documents.name_of(path),
         }

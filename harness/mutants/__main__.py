@@ -12,16 +12,16 @@ import random
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from harness import command
-from harness.command import counted
+from harness.base import command
+from harness.base.command import counted
+from harness.base.protocols import UnknownProtocol, chosen
 from harness.mutants.catalogue import CatalogueError, Mutant, catalogue, has_mutants, require_domains, witness
+from harness.mutants.conform_worker import Warm
 from harness.mutants.findings import findings
 from harness.mutants.hunt import Verdict, hunt, passes
 from harness.mutants.scratch import Scratch
-from harness.mutants.warm import Warm
-from harness.protocols import UnknownProtocol, chosen
 from harness.results import ResultsError, begin, commit
-from harness.tlc import TlcError
+from harness.tla.tlc import TlcError
 
 PARALLEL = 2
 

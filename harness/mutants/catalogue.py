@@ -29,12 +29,12 @@ import pydantic
 import yaml
 
 from codegen.errors import SpecErrors
-from harness import documents
-from harness.check.document import FILE as MODELS
-from harness.conform import drained
+from harness.base import yaml_documents
+from harness.base.protocols import SPEC, protocols
+from harness.conform import drain_cases
 from harness.conform.domain import DomainText, load_text
 from harness.conform.places import DomainError
-from harness.protocols import SPEC, protocols
+from harness.tla.models_file import FILE as MODELS
 
 PROGRAM = "program"
 GENERIC = Path(__file__).parent / "mutants.yaml"
@@ -44,7 +44,7 @@ class CatalogueError(Exception):
     """The catalogue cannot be used; the message says why."""
 
 
-class Edit(documents.Strict):
+class Edit(yaml_documents.Strict):
     """One change of a file."""
 
     file: str
@@ -72,7 +72,7 @@ class Edit(documents.Strict):
         return Path(self.file).name == MODELS
 
 
-class CaughtBy(documents.Strict):
+class CaughtBy(yaml_documents.Strict):
     """The check that must notice a mutant."""
 
     model: str = ""
@@ -95,7 +95,7 @@ class CaughtBy(documents.Strict):
         return f"{kind}: {getattr(self, kind)}"
 
 
-class Mutant(documents.Strict):
+class Mutant(yaml_documents.Strict):
     """One fault, and the check that must notice it."""
 
     name: str
@@ -124,14 +124,14 @@ class Mutant(documents.Strict):
         return self.edits[0].file
 
 
-class _File(documents.Strict):
+class _File(yaml_documents.Strict):
     mutants: list[Mutant]
 
 
 def load(path: Path) -> list[Mutant]:
     """The mutants of one file."""
     try:
-        return documents.read(path, _File, "docs/reference/live.md").mutants
+        return yaml_documents.read(path, _File, "docs/reference/live.md").mutants
     except SpecErrors as error:
         raise CatalogueError(str(error)) from None
 
@@ -152,7 +152,7 @@ def _seen(text: DomainText) -> tuple[int, int]:
     hooks = {
         family.hook if family.hook in ("xdp", "tc", "user") else "sweep"
         for family in text.families
-        if family.hook not in drained.HOOKS
+        if family.hook not in drain_cases.HOOKS
     }
     contended = [family for family in text.families if family.contended]
     rivals = [family for family in contended if family.rival]

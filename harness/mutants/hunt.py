@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 
 from harness.mutants.catalogue import PROGRAM, Mutant
+from harness.mutants.conform_worker import Warm
 from harness.mutants.scratch import TIMEOUT_SECONDS, NoLongerApplies, Scratch, work_of
-from harness.mutants.warm import Warm
 
 EXPLORED_SECONDS = 45
 

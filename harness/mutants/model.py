@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from harness import tlc
-from harness.check import config
-from harness.check.models import models_of
-from harness.check.run import violated_by
+from harness.tla import config, tlc
+from harness.tla.models import models_of
+from harness.tla.run import violated_by
 
 
 def main(protocol: str, name: str) -> int:

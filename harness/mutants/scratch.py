@@ -12,11 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import tlc
-from harness.command import child
+from harness.base.command import child
+from harness.base.protocols import BUILD, REPOSITORY
 from harness.mutants.catalogue import PROGRAM, Mutant
-from harness.mutants.mirror import mirror, remove
-from harness.protocols import BUILD, REPOSITORY
+from harness.mutants.sync_folder import remove, sync_folder
+from harness.tla import tlc
 
 PARTS = ("codegen", "templates", "runtime", "harness", "spec", "generated", "tests", "pyproject.toml")
 TIMEOUT_SECONDS = 300
@@ -53,9 +53,9 @@ class Scratch:
         is used with the repository's own checker.
         """
         for part in PARTS if whole else ():
-            mirror(REPOSITORY / part, self.root / part)
+            sync_folder(REPOSITORY / part, self.root / part)
         if mutant.is_compiled and with_fault:
-            mirror(REPOSITORY / "spec", self.root / PROGRAM)
+            sync_folder(REPOSITORY / "spec", self.root / PROGRAM)
         else:
             remove(self.root / PROGRAM)
         self._share_oracle()

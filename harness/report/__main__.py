@@ -10,15 +10,16 @@ import argparse
 import sys
 from pathlib import Path
 
-from harness import command, documents, results
-from harness.check import models
-from harness.command import counted
-from harness.protocols import BUILD, protocols
+from harness import results
+from harness.base import command, yaml_documents
+from harness.base.command import counted
+from harness.base.protocols import BUILD, protocols
 from harness.report.collect import Everything, load, together
 from harness.report.compare import as_text, compare
 from harness.report.formats import ReportError
 from harness.report.page import render
 from harness.report.summary import Verdict, verdicts
+from harness.tla import models
 
 
 def _arguments() -> argparse.Namespace:
@@ -78,7 +79,8 @@ def main() -> int:
         for verdict in verdicts(found, head):
             print(_line(verdict))
     print(
-        f"{documents.name_of(arguments.output)}: {counted(len(found.runs), 'run')}, {len(page.encode()) / 1e6:.1f} MB"
+        f"{yaml_documents.name_of(arguments.output)}: {counted(len(found.runs), 'run')}, "
+        f"{len(page.encode()) / 1e6:.1f} MB"
     )
     return 0
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.command import counted
+from harness.base.command import counted
 from harness.report.collect import Everything
 from harness.report.formats import figure
 from harness.results.models import Build, Model, Program

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from harness.check import models
-from harness.conform.build import FORMS
-from harness.kernels.listed import listed
+from harness.base.protocols import SPEC, protocols
+from harness.data.cells import FORMS
+from harness.kernels.kernel_list import listed
 from harness.mutants.catalogue import GENERIC, CatalogueError, load
-from harness.protocols import SPEC, protocols
 from harness.report.collect import Everything
-from harness.tlc import TlcError
+from harness.tla import models
+from harness.tla.tlc import TlcError
 
 
 def check(found: Everything) -> list[str]:

@@ -10,14 +10,15 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from harness.check import diagram, trace
-from harness.command import counted
-from harness.report import heat, plot, versions
+from harness.base.command import counted
+from harness.report import heat, versions
 from harness.report.collect import Coverage, Everything, embedded
 from harness.report.compare import Part
 from harness.report.formats import figure
 from harness.report.summary import duration, mark, moment, same_mark, verdicts
+from harness.results import plot
 from harness.results.models import Branch, Conform, Curve, Model, Program, Row
+from harness.tla import diagram, trace
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harness.command import counted
+from harness.base.command import counted
 from harness.report import missing
 from harness.report.collect import Everything
 from harness.report.formats import Run

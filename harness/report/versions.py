@@ -9,8 +9,8 @@ import sys
 import tomllib
 from importlib import metadata
 
-from harness import tlc
-from harness.protocols import REPOSITORY
+from harness.base.protocols import REPOSITORY
+from harness.tla import tlc
 
 ABSENT = "not found"
 COMMANDS = {

@@ -17,8 +17,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from harness.files import replace_whole
-from harness.protocols import REPOSITORY
+from harness.base.protocols import REPOSITORY
+from harness.base.write_files import replace_whole
 
 FORMAT = 1
 

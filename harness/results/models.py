@@ -15,7 +15,7 @@ class Found(pydantic.BaseModel):
 
 
 class Step(Found):
-    """One step of a counterexample: see harness/check/trace.py."""
+    """One step of a counterexample: see harness/tla/trace.py."""
 
     number: int
     source: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from harness import command
+from harness.base import command
 from harness.rig import leftovers
 
 

@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from harness.base.protocols import REPOSITORY
 from harness.bench.build import BenchError, Build, Client, compile_bpf
 from harness.bench.link import Link
 from harness.bench.servers import ProcessServer
-from harness.protocols import REPOSITORY
 from harness.rig import Rig
 
 PORT = 11211

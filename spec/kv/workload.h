@@ -2,7 +2,7 @@
 /*
  * Chooses what the clients of a load ask a store for: each gets and writes random keys, in a closed
  * loop. When time is over they read every key once more, so that the history ends with the final
- * state, and may delete all keys. See harness/load/load.h.
+ * state, and may delete all keys. See harness/live/load.h.
  */
 #ifndef KV_WORKLOAD_H
 #define KV_WORKLOAD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Chooses what the clients of a load ask a limiter for: random amounts of random keys, in a closed
- * loop. See harness/load/load.h.
+ * loop. See harness/live/load.h.
  */
 #ifndef LIMITER_WORKLOAD_H
 #define LIMITER_WORKLOAD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Chooses what the clients of a load ask a lock server for: each acquires random locks and releases
- * them, in a closed loop. See harness/load/load.h.
+ * them, in a closed loop. See harness/live/load.h.
  */
 #ifndef LOCK_WORKLOAD_H
 #define LOCK_WORKLOAD_H

@@ -2,7 +2,7 @@
 /*
  * Chooses what the clients of a load ask a log for: each appends records of random keys, in a
  * closed loop. Every record has a transaction of its own and the next version of its key. See
- * harness/load/load.h.
+ * harness/live/load.h.
  */
 #ifndef LOG_WORKLOAD_H
 #define LOG_WORKLOAD_H

@@ -3,7 +3,7 @@
  * Chooses what the clients of a load ask for: transactions of one to `keys_max` random keys, with
  * plain writes of the store in between, in a closed loop. Some clients die in the middle. When time
  * is over, the clients read back all keys in transactions that only read. The record is a history
- * of transactions: see docs/reference/transactions.md, transaction.h and harness/load/load.h.
+ * of transactions: see docs/reference/transactions.md, transaction.h and harness/live/load.h.
  */
 #ifndef OCC_WORKLOAD_H
 #define OCC_WORKLOAD_H

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.base.protocols import REPOSITORY, RUNTIME_INCLUDE
 from harness.bench.build import Client, compile_bpf
 from harness.bench.link import Link
 from harness.bench.program import Driver
 from harness.bench.workload import Interval, Workload, mixed, uniform
-from harness.protocols import REPOSITORY, RUNTIME_INCLUDE
 from harness.rig import Rig, bpf
 
 HERE = Path(__file__).parent

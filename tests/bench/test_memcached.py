@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.bench.contest import Contest, Settings
+from harness.bench.server_comparison import Contest, Settings
 from harness.bench.workload import Workload, uniform
 from harness.rig import Rig
 from spec.kv import bench

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.protocols import REPOSITORY, RUNTIME_INCLUDE
 from harness.bench import pace
-from harness.bench.build import Client, compile_bpf, compile_turns
+from harness.bench.build import Client, compile_bpf, compile_poll_queues
 from harness.bench.link import Link
 from harness.bench.poller import TurnsPoller, polling
 from harness.bench.processes import schedstat
 from harness.bench.queues import queue_sockets, split
-from harness.bench.woken import woken
+from harness.bench.threaded_napi import woken
 from harness.bench.workload import Workload
-from harness.protocols import REPOSITORY, RUNTIME_INCLUDE
 from harness.rig import Rig, bpf
 
 HERE = Path(__file__).parent
@@ -75,7 +75,7 @@ def echo(tmp_path_factory):
     client, reflector = (
         compile_bpf(REPOSITORY / "harness/bench" / name, home, include) for name in ("client.bpf.c", "reflector.bpf.c")
     )
-    return Client(client, 20999, 20), reflector, compile_turns(home)
+    return Client(client, 20999, 20), reflector, compile_poll_queues(home)
 
 
 def test_a_late_request_counts_from_when_it_was_due(echo):

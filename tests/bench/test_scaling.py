@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from harness.base.protocols import SPEC, protocols
 from harness.bench import serving_cores
 from harness.bench.build import has_benchmark, load_module
 from harness.bench.link import Flight
 from harness.bench.queues import cpu_mask
 from harness.bench.scaling import curve, table
 from harness.bench.workload import Point, Scale, Workload, powers_of_8
-from harness.protocols import SPEC, protocols
 
 OUTCOMES = ("granted", "rejected", "other")
 LABELS = ("few", "many")

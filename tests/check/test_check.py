@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.check import __main__ as command
-from harness.check import models
-from harness.check.models import Model
-from harness.check.run import Report, run
-from harness.check.trace import as_text
-from harness.tlc import ROOT
+from harness.tla import models
+from harness.tla.models import Model
+from harness.tla.run import Report, run
+from harness.tla.tlc import ROOT
+from harness.tla.trace import as_text
 
 ALL = [model for protocol in models.protocols() for model in models.models_of(protocol)]
 

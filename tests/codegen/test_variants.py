@@ -13,7 +13,7 @@ import pytest
 from codegen.compile import load
 from codegen.emit import generate
 from codegen.ir import Protocol
-from harness.protocols import RUNTIME_INCLUDE
+from harness.base.protocols import RUNTIME_INCLUDE
 from harness.rig import bpf
 from tests.codegen.compiling import compile_bpf
 

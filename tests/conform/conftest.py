@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from harness.conform.build import LAYOUT, ROOT
+from harness.base.protocols import protocols
+from harness.conform.build import ROOT
 from harness.conform.campaign import EARLY_PARTS, Campaign, Stage, Trial
 from harness.conform.cases import Case
-from harness.conform.frames import Frame
 from harness.conform.kernel import Input, Output
+from harness.data.cells import LAYOUT
+from harness.data.frames import Frame
 from harness.mutants.catalogue import sections_of
-from harness.protocols import protocols
 from harness.rig import bpf
 
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness.build import BuildError
+from harness.base.protocols import protocols
+from harness.builds.make import BuildError
 from harness.conform.__main__ import show, show_pairs
-from harness.conform.build import FORMS, LAYOUT, ROOT
+from harness.conform.build import ROOT
 from harness.conform.campaign import Campaign, Trial
 from harness.conform.cases import Case
-from harness.protocols import protocols
+from harness.data.cells import FORMS, LAYOUT
 
 
 def campaign(protocol: str, **options) -> Campaign:

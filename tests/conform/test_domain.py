@@ -10,11 +10,11 @@ import pytest
 from codegen import ir
 from codegen.compile import load
 from codegen.emit.identity import terms
+from harness.base.protocols import SPEC, protocols
 from harness.conform.cases import Family
 from harness.conform.domain import CASES_MAX, PAIRS_MIN, Domain, DomainError, DomainText, load_text
 from harness.conform.places import Place
-from harness.conform.values import Patterns, hash_index, layout_text
-from harness.protocols import SPEC, protocols
+from harness.data.model_values import Patterns, hash_index, layout_text
 
 SPAN = ir.Span("OrderSteps.tla", 1, 1)
 KIND = ir.Enum("message.kind", ("Buy", "Sold"))

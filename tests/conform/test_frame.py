@@ -8,9 +8,9 @@ from ipaddress import ip_address
 
 import pytest
 
-from harness.conform import frames
-from harness.conform.garbage import GarbageRun
-from harness.conform.packing import decodes, fields_size, message_size
+from harness.conform.malformed_packets import GarbageRun
+from harness.data import frames
+from harness.data.packing import decodes, fields_size, message_size
 from harness.rig import bpf
 
 BROADCAST, MULTICAST_4, MULTICAST_6 = b"\xff" * 6, bytes.fromhex("01005e0000fb"), bytes.fromhex("3333000000fb")

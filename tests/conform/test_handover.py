@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from harness.conform import __main__ as command
-from harness.conform.build import FORMS, LAYOUT, ROOT
+from harness.conform.build import ROOT
 from harness.conform.campaign import Campaign
 from harness.conform.domain import DomainError
-from harness.conform.packing import fields_size, message_size
+from harness.data.cells import FORMS, LAYOUT
+from harness.data.packing import fields_size, message_size
 
 STEPS = """---- MODULE CloakroomSteps ----
 EXTENDS Offload

@@ -12,9 +12,9 @@ from collections import Counter
 
 import pytest
 
-from harness.conform.values import hash_index
-from harness.protocols import RUNTIME_INCLUDE
-from harness.seeds import PLAIN, Seed
+from harness.base.protocols import RUNTIME_INCLUDE
+from harness.data.hash_seed import PLAIN, Seed
+from harness.data.model_values import hash_index
 
 SOURCE = """
 #include "bpf/stepwise_hash.h"

@@ -13,14 +13,15 @@ import pytest
 
 from codegen import compile
 from codegen.emit import generate
-from harness.conform.build import LAYOUT, edited, override
+from harness.base.protocols import BUILD, REPOSITORY, SPEC, protocols
+from harness.conform.build import edited, override
 from harness.conform.domain import load_text
+from harness.data.cells import LAYOUT
 from harness.mutants.catalogue import CatalogueError, CaughtBy, Edit, Mutant, catalogue, load, require_domains, witness
+from harness.mutants.conform_worker import Warm
 from harness.mutants.hunt import hunt, passes
-from harness.mutants.mirror import mirror
 from harness.mutants.scratch import Scratch
-from harness.mutants.warm import Warm
-from harness.protocols import BUILD, REPOSITORY, SPEC, protocols
+from harness.mutants.sync_folder import sync_folder
 
 MUTANTS = catalogue(protocols())
 COMMENT = "/* SPDX-License-Identifier: MIT OR GPL-2.0 */"
@@ -262,10 +263,10 @@ def told(folder: Path) -> dict[str, tuple[int, str]]:
 
 def test_a_copy_is_what_the_original_is(original, tmp_path):
     copy = tmp_path / "copy"
-    mirror(original, copy)
+    sync_folder(original, copy)
     assert told(copy) == told(original) and not (copy / ".hidden").exists()
     before = {path: path.lstat() for path in copy.rglob("*")}
-    mirror(original, copy)
+    sync_folder(original, copy)
     assert {path: path.lstat() for path in copy.rglob("*")} == before, "what is right is not touched"
 
 
@@ -297,19 +298,19 @@ def link_elsewhere(path: Path) -> None:
 )
 def test_what_is_wrong_in_a_copy_is_made_right(original, tmp_path, spoil):
     copy = tmp_path / "copy"
-    mirror(original, copy)
+    sync_folder(original, copy)
     wanted = told(original)
     spoil(copy)
-    mirror(original, copy)
+    sync_folder(original, copy)
     assert told(copy) == told(original) == wanted
 
 
 def test_what_is_made_right_is_newer_than_what_was_built_of_the_fault(original, tmp_path):
     """So that make builds it anew; a time taken over from the original would be older."""
     copy = tmp_path / "copy"
-    mirror(original, copy)
+    sync_folder(original, copy)
     (copy / "sub/a.h").write_text("new 1")
     built = copy.with_name("built.o")
     built.write_text("of the fault")
-    mirror(original, copy)
+    sync_folder(original, copy)
     assert (copy / "sub/a.h").stat().st_mtime_ns >= built.stat().st_mtime_ns

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness import tla_values, tlc
 from harness.conform.build import HERE
 from harness.conform.oracle import reached
+from harness.tla import notation, tlc
 
 TOY = r"""---- MODULE Toy ----
 EXTENDS Integers, Sequences, TLC
@@ -43,7 +43,7 @@ ASSUME Show(Sweep(Message(0, "Drop")))
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory) -> list[tuple]:
-    return [tla_values.parse(line) for line in tlc.evaluate(tmp_path_factory.mktemp("toy"), TOY, [HERE])]
+    return [notation.parse(line) for line in tlc.evaluate(tmp_path_factory.mktemp("toy"), TOY, [HERE])]
 
 
 def test_sections_hand_on_the_message_and_see_what_was_written(shown):
@@ -120,5 +120,5 @@ ASSUME Show("table", 0)
 
 
 def test_a_user_step_has_its_cell_or_none_is_asked(tmp_path):
-    shown = [tla_values.parse(line) for line in tlc.evaluate(tmp_path, ONE, [HERE])]
+    shown = [notation.parse(line) for line in tlc.evaluate(tmp_path, ONE, [HERE])]
     assert shown == [("Reply", 11), ("Drop", 2), ("Reply", 10)]

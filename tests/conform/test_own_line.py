@@ -10,8 +10,9 @@ import pytest
 from codegen.compile import load
 from codegen.emit import generate
 from harness.conform import __main__ as command
-from harness.conform.build import LAYOUT, ROOT
+from harness.conform.build import ROOT
 from harness.conform.campaign import Campaign
+from harness.data.cells import LAYOUT
 
 STEPS = """---- MODULE RankSteps ----
 EXTENDS Offload

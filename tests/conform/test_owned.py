@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from harness.conform import __main__ as command
-from harness.conform.build import FORMS, LAYOUT, ROOT
+from harness.conform.build import ROOT
 from harness.conform.campaign import Campaign
 from harness.conform.domain import DomainError
+from harness.data.cells import FORMS, LAYOUT
 
 CONFORM = """
 small:

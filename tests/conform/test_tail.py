@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from harness.conform import __main__ as command
-from harness.conform.build import FORMS, LAYOUT, ROOT
+from harness.conform.build import ROOT
 from harness.conform.campaign import Campaign
-from harness.conform.garbage import GarbageRun
+from harness.conform.malformed_packets import GarbageRun
 from harness.conform.tails import ShortPatterns
-from harness.conform.values import Patterns, tail_size
+from harness.data.cells import FORMS, LAYOUT
+from harness.data.model_values import Patterns, tail_size
 
 SPEC = ROOT / "tests/golden/locker/spec"
 CONFORM = """

@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from harness.conform.frames import ones_complement_sum
-from harness.protocols import RUNTIME_INCLUDE
+from harness.base.protocols import RUNTIME_INCLUDE
+from harness.data.frames import ones_complement_sum
 
 SOURCE = """
 #include "bpf/stepwise_wire.h"

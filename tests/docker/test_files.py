@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from harness.base.protocols import protocols
 from harness.docker import client as asking
 from harness.docker import compose, images
 from harness.docker.engine import Engine, EngineError
-from harness.protocols import protocols
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")

@@ -14,16 +14,16 @@ import pytest
 import yaml
 
 from codegen.layout.older_kernels import has_programs, older_of
-from harness.forms import OLDER, SHIPPED
-from harness.kernels import listed
+from harness.base.protocols import REPOSITORY, SPEC, protocols
+from harness.builds.program_variants import OLDER, SHIPPED
+from harness.kernels import kernel_list
 from harness.kernels.builds import programs_for
 from harness.kernels.inside import explained
-from harness.kernels.listed import HOST, Listed, UnknownKernel
+from harness.kernels.kernel_list import HOST, Listed, UnknownKernel
 from harness.kernels.run import Asked, absent, measure, names
-from harness.protocols import REPOSITORY, SPEC, protocols
+from harness.kernels.vm.machine import MachineError, check_known
 from harness.results import read_all
 from harness.veristat import LIMITS, Judged, Measured, budget_on, budgets
-from harness.vm.machine import MachineError, check_known
 
 HERE = Listed(HOST, None)
 
@@ -135,7 +135,7 @@ def test_a_kernel_that_the_layout_has_no_programs_for_is_given_none(work):
 
 def test_every_program_has_a_budget_on_every_kernel_of_the_list():
     missing = []
-    for kernel in (each for each in listed.listed() if each.package):
+    for kernel in (each for each in kernel_list.listed() if each.package):
         for protocol in protocols():
             older = older_of(SPEC / protocol)
             if older is not None and not has_programs(kernel.name, older):
@@ -150,7 +150,7 @@ def test_every_program_has_a_budget_on_every_kernel_of_the_list():
 
 def test_an_unknown_kernel_is_named_with_those_there_are():
     with pytest.raises(UnknownKernel, match="choose from: host, 6.1, 6.12"):
-        listed.chosen(["5.15"])
+        kernel_list.chosen(["5.15"])
     done = subprocess.run(
         [sys.executable, "-m", "harness.kernels", "--kernel", "5.15"], check=False, capture_output=True, text=True
     )

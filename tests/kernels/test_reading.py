@@ -11,9 +11,9 @@ from pathlib import Path
 
 from harness import veristat
 from harness.kernels import baseline
-from harness.kernels.origins import marked, origins
 from harness.kernels.run import Found, Reader, sentence
 from harness.kernels.table import table
+from harness.kernels.verifier_log import marked, origins
 
 REFUSED = Path(__file__).resolve().with_name("refused.log")
 LOG = """\

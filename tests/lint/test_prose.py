@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness import prose
+from harness.lint import prose
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.fuzz.build import Build
-from harness.fuzz.server import Server
+from harness.live.build import Build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from spec.kv.client import KvCaller, KvSession
 

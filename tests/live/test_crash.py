@@ -8,7 +8,7 @@ import pytest
 
 from harness.fuzz import crash
 from harness.fuzz.crash import SECTOR_BYTES, crash_under_load, tear
-from harness.fuzz.plugin import LiveError
+from harness.live.plugin import LiveError
 
 
 def test_what_is_on_the_disk_survives_the_server():

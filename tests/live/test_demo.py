@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.protocols import REPOSITORY
+from harness.base.protocols import REPOSITORY
 
 NAMESPACES = Path("/run/netns")
 COMMAND = [sys.executable, "-m", "harness.demo", "--without-model", "--phase-seconds", "2"]

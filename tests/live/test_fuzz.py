@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import documents
-from harness.fuzz import plugin
+from harness.base import yaml_documents
 from harness.fuzz.__main__ import main
-from harness.fuzz.build import build
 from harness.fuzz.machine import Stage
 from harness.fuzz.run import play
-from harness.fuzz.server import Server
+from harness.live import plugin
+from harness.live.build import build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from spec.kv import reference as kv_reference
 from spec.lock.reference import Actor, Reference
@@ -174,7 +174,7 @@ def test_a_workload_that_is_wrong(tmp_path, monkeypatch, text, complaint):
     (tmp_path / "spec/limiter").mkdir(parents=True)
     (tmp_path / "spec/limiter/workload.yaml").write_text(text)
     monkeypatch.setattr(plugin, "SPEC", tmp_path / "spec")
-    monkeypatch.setattr(documents, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(yaml_documents, "REPOSITORY", tmp_path)
     with pytest.raises(plugin.LiveError) as error:
         plugin.workload("limiter")
     assert complaint in str(error.value)

@@ -13,20 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from harness import histories, transactions
-from harness.command import counted
+from harness import histories
+from harness.base.command import counted
 from harness.fuzz import campaign, kinds
 from harness.fuzz.__main__ import main
-from harness.fuzz.build import build
 from harness.fuzz.campaign import Plan, derived
-from harness.fuzz.kill import APART, finish_load, kill_waits, start_load
+from harness.fuzz.kill import APART, kill_waits
 from harness.fuzz.kinds import Kind, Round, Turn
-from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.fuzz.replay import replay
 from harness.fuzz.round import Order, play_alone
 from harness.fuzz.saved import Example, Load, read, save_example, save_history, save_load
-from harness.fuzz.server import Server
 from harness.fuzz.shrink import shrunk
+from harness.histories import transactions
+from harness.live.build import build
+from harness.live.load import finish_load, start_load
+from harness.live.plugin import LiveError, NotPlayed
+from harness.live.server import Server
 from harness.mutants.catalogue import CaughtBy, Edit, Mutant
 from harness.mutants.scratch import Scratch
 from harness.rig.netns import Rig

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server
+from harness.live.build import Build, build
+from harness.live.server import Server
 from harness.rig import bpf
 from harness.rig.netns import Rig
 from spec.kv.client import Entry, Outcome

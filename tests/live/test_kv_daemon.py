@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server
+from harness.live.build import Build, build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from spec.kv.client import Entry, KvCaller, Outcome
 from spec.lib.session_client import NotServed

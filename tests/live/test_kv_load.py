@@ -7,9 +7,9 @@ import socket
 
 import pytest
 
-from harness.fuzz.build import build
 from harness.fuzz.kill import kill_under_load
-from harness.fuzz.server import Server
+from harness.live.build import build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from spec.kv.client import Entry, KvCaller, KvSession
 

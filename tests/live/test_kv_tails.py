@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from generated.kv import kv_codec
-from harness.fuzz.build import Build, build
-from harness.fuzz.counts import tc_only
-from harness.fuzz.server import Server, wait_until
+from harness.live.build import Build, build
+from harness.live.counts import tc_only
+from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.kv.client import Entry, KvCaller, KvSession, Outcome
 from spec.kv.reference import Reference

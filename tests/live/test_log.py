@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from generated.log import log_codec
-from harness.fuzz import plugin
-from harness.fuzz.build import build
 from harness.fuzz.machine import Stage
 from harness.fuzz.run import play
-from harness.fuzz.server import Server, wait_until
+from harness.live import plugin
+from harness.live.build import build
+from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.log.client import LogCaller, LogSession, Place
 from spec.log.reference import Actor, Reference

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from harness import histories
-from harness.fuzz import plugin
 from harness.fuzz.kill import kill_under_load
 from harness.histories import NEVER, Operation
+from harness.live import plugin
 from spec.log import recovery
 from spec.log.recovery import Recovery, identity
 

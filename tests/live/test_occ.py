@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import transactions
-from harness.fuzz import plugin
-from harness.fuzz.build import build
 from harness.fuzz.kill import kill_under_load
 from harness.fuzz.run import play
-from harness.fuzz.server import Server, wait_until
+from harness.histories import transactions
+from harness.live import plugin
+from harness.live.build import build
+from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.occ import reference as occ
 from spec.occ.client import OccCaller, OccSession

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import recover
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server, wait_until
-from harness.protocols import REPOSITORY
+from harness.base.protocols import REPOSITORY
+from harness.live.build import Build, build
+from harness.live.server import Server, wait_until
+from harness.operate import recover
 from harness.rig.netns import Rig
 from spec.kv.client import Entry, KvCaller, KvSession
 from spec.log.client import LogCaller, LogSession

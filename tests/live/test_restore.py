@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import rows
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server
+from harness.data import row_files
+from harness.data.row_files import Column
+from harness.live.build import Build, build
+from harness.live.server import Server
 from harness.rig.netns import Rig
-from harness.rows import Column
 from spec.kv.client import Entry, KvCaller, KvSession, Outcome
 from tests.live.conftest import connected
 
@@ -69,7 +69,7 @@ def refused(rig: Rig, built: Build, content: bytes) -> str:
 
 def shuffled(of: list[dict[str, int | bytes]], seed: int) -> bytes:
     random.Random(seed).shuffle(of)
-    return rows.encode(COLUMNS, of)
+    return row_files.encode(COLUMNS, of)
 
 
 def test_clients_find_what_was_restored(rig, built):
@@ -98,13 +98,13 @@ def test_clients_find_what_was_restored(rig, built):
 
 def test_what_finds_no_room_is_said(rig, built):
     many = range(200)
-    said = refused(rig, built, rows.encode(COLUMNS, [row(key, 1, b"x") for key in many]))
+    said = refused(rig, built, row_files.encode(COLUMNS, [row(key, 1, b"x") for key in many]))
     assert "NoRoom" in said and "rows were not restored" in said and "(key " in said
 
 
 @pytest.mark.parametrize("cut", [0, 7, 31, 40, 32 + 5 * 48, -1])
 def test_a_file_that_was_cut_short(rig, built, cut):
-    whole = rows.encode(COLUMNS, [row(key, 1, b"x") for key in KEYS])
+    whole = row_files.encode(COLUMNS, [row(key, 1, b"x") for key in KEYS])
     assert "cut short" in refused(rig, built, whole[:cut])
 
 
@@ -124,19 +124,19 @@ def without(name: str) -> tuple[Column, ...]:
     ],
 )
 def test_rows_of_another_kind(rig, built, columns, problem):
-    content = rows.encode(columns, [row(1, 1, b"x") | {"colour": 7}])
+    content = row_files.encode(columns, [row(1, 1, b"x") | {"colour": 7}])
     assert problem in refused(rig, built, content)
     assert not (Path(rig.bpffs) / "stepwise" / "kv").exists()
 
 
 def test_a_file_of_something_else(rig, built):
     assert "is no file of rows" in refused(rig, built, b"x" * 100)
-    whole = bytearray(rows.encode(COLUMNS, [row(1, 1, b"x")]))
+    whole = bytearray(row_files.encode(COLUMNS, [row(1, 1, b"x")]))
     whole[8] = 9
     assert "version 9 of the format" in refused(rig, built, bytes(whole))
 
 
 def test_a_file_that_was_damaged(rig, built):
-    whole = bytearray(rows.encode(COLUMNS, [row(1, 1, b"x"), row(2, 1, b"y")]))
+    whole = bytearray(row_files.encode(COLUMNS, [row(1, 1, b"x"), row(2, 1, b"y")]))
     whole[-5] ^= 1
     assert "is damaged" in refused(rig, built, bytes(whole))

@@ -12,12 +12,9 @@ from codegen.emit.branch_numbers import Branch
 from codegen.ir import Span
 from harness import veristat
 from harness.check import __main__ as check
-from harness.check.models import models_of
-from harness.check.run import Report
-from harness.check.trace import Step
 from harness.conform import __main__ as conform
-from harness.conform.build import FORMS, LAYOUT
 from harness.conform.campaign import Result
+from harness.data.cells import FORMS, LAYOUT
 from harness.docker import __main__ as docker
 from harness.fill import __main__ as fill
 from harness.fill.run import Pass as FillPass
@@ -27,7 +24,10 @@ from harness.mutants.catalogue import CaughtBy, Edit, Mutant
 from harness.mutants.hunt import Verdict
 from harness.report.collect import load, together
 from harness.results import folder
-from harness.tlc import Outcome
+from harness.tla.models import models_of
+from harness.tla.run import Report
+from harness.tla.tlc import Outcome
+from harness.tla.trace import Step
 
 STEPS = "spec/limiter/LimiterSteps.tla"
 TAKEN = Branch(0, "on_take.2", Span(STEPS, 31, 10, 31, 54))
@@ -37,7 +37,7 @@ AFTER_A_LOSS = Branch(1, "on_take.3", Span(STEPS, 33, 10, 33, 114))
 @pytest.fixture(autouse=True)
 def results(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("STEPWISE_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setattr("harness.command.need", lambda *_: None)
+    monkeypatch.setattr("harness.base.command.need", lambda *_: None)
     return tmp_path / "results"
 
 
@@ -105,7 +105,7 @@ class Campaign:
 @pytest.fixture
 def campaign(monkeypatch):
     monkeypatch.setattr(conform, "Campaign", Campaign)
-    monkeypatch.setattr("harness.tlc.version", lambda: "TLC")
+    monkeypatch.setattr("harness.tla.tlc.version", lambda: "TLC")
 
 
 def test_conformance_leaves_its_branches_and_their_source(campaign, results):

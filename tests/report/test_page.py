@@ -10,8 +10,8 @@ from operator import getitem
 
 import pytest
 
-from harness.kernels.listed import Listed
-from harness.protocols import REPOSITORY
+from harness.base.protocols import REPOSITORY
+from harness.kernels.kernel_list import Listed
 from harness.report.collect import load, together
 from harness.report.formats import KINDS, ReportError
 from harness.report.page import render
@@ -147,8 +147,8 @@ def test_a_missing_subject_is_named_once(full):
 @pytest.fixture
 def ticket_alone(monkeypatch):
     """Only the protocol of the made-up results exists, and all of its checks are in them."""
-    monkeypatch.setattr("harness.check.models.protocols", lambda: ["ticket"])
-    monkeypatch.setattr("harness.check.models.models_of", lambda _: [])
+    monkeypatch.setattr("harness.tla.models.protocols", lambda: ["ticket"])
+    monkeypatch.setattr("harness.tla.models.models_of", lambda _: [])
     kernels = [Listed(name, None) for name in ("6.1", "6.12")]
     for name, value in {
         "protocols": lambda: ["ticket"],
@@ -178,7 +178,7 @@ def test_what_holds_for_some_subjects_holds_partly(tmp_path, monkeypatch, ticket
     assert {verdict.word for verdict in verdicts(results, COMMIT)} == {"✓ holds"}
     monkeypatch.setattr("harness.report.missing.protocols", lambda: ["ticket", "tram"])
     monkeypatch.setattr("harness.report.missing._with", lambda _: ["ticket", "tram"])
-    monkeypatch.setattr("harness.check.models.protocols", lambda: ["ticket", "tram"])
+    monkeypatch.setattr("harness.tla.models.protocols", lambda: ["ticket", "tram"])
     (part,) = [verdict for verdict in verdicts(results, COMMIT) if verdict.anchor == anchor]
     assert part.word == "◐ partly" and part.missing == [f"just {SUBJECTS[anchor].split('/')[0]} tram"]
     text = Text(render(results, COMMIT)).text

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from harness import veristat
-from harness.protocols import UnknownProtocol, chosen, protocols
+from harness.base.protocols import UnknownProtocol, chosen, protocols
 
 MEASURED = veristat.Measured("p_sweep_2", "success", insns=100, states=10, stack=64, log="")
 ENOUGH = {"insns": 100, "states": 10, "stack": 64}

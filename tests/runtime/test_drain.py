@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
-from harness import protocols, rows, service
+from harness.base import protocols
 from harness.bench.build import load_module
+from harness.data import row_files
+from harness.operate import service
 from harness.rig import Rig
 from tests.runtime.conftest import HERE, ROOT, Echo, process_status, wait_for
 from tests.runtime.test_udp_server import serve as serve_udp
@@ -175,7 +177,7 @@ def test_what_is_added_is_drained_and_recovered(ledger: Ledger, tmp_path: Path) 
     output = tmp_path / "rows"
     done = ledger.succeed("recover", str(ledger.segments), "--output", str(output))
     assert f"{len(newest)} keys, in " in done.stderr and "2000 entries" in done.stderr
-    assert len(output.read_bytes()) == rows.HEAD.size + 6 * rows.FIELD.size + len(newest) * 24 + 4
+    assert len(output.read_bytes()) == row_files.HEAD.size + 6 * row_files.FIELD.size + len(newest) * 24 + 4
 
 
 def test_a_daemon_that_is_killed_leaves_nothing_out(ledger: Ledger) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.protocols import RUNTIME
+from harness.base.protocols import RUNTIME
 
 WRITER_BYTES = 256  # more than struct json_writer has; the stream is its first member
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.bench.build import load_module
-from harness.conform.frames import Frame
+from harness.data.frames import Frame
 from harness.rig import Rig, bpf
 from tests.runtime.conftest import ROOT, Client, Echo, wait_for
 

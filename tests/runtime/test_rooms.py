@@ -2,7 +2,7 @@
 
 import re
 
-from harness.protocols import RUNTIME
+from harness.base.protocols import RUNTIME
 
 # From the bottom up. Beside each other stand rooms that do not include each other.
 FLOORS = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.fuzz.build import build
-from harness.fuzz.server import Server
+from harness.data.hash_seed import Seed
+from harness.live.build import build
+from harness.live.server import Server
 from harness.rig.bpf import BpfError
 from harness.rig.netns import Rig
-from harness.seeds import Seed
 
 SMALL = {"tables": {"bucket": {"capacity": 64}}}
 

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from codegen import cli
-from harness import freshness, protocols, service
+from harness.base import protocols
+from harness.builds import freshness
+from harness.operate import service
 from harness.rig import Rig
 from harness.rig.netns import Endpoint
 from tests.runtime.conftest import ASK, COMPLETED, ROOT, Client, Echo, hold_port, holder_of, wait_for

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.conform.frames import Frame
+from harness.data.frames import Frame
 from harness.rig import Rig, bpf
 from tests.runtime.conftest import RING_MAPPINGS, Client, Echo, bpf_mappings, wait_for
 from tests.runtime.test_udp_server import serve as serve_udp

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.protocols import RUNTIME_INCLUDE
 from harness.bench.build import compile_bpf
-from harness.protocols import RUNTIME_INCLUDE
 from harness.rig import Rig, bpf
 from tests.runtime.conftest import ADD, ADDED, ASK, COMPLETED, HERE, MESSAGE, PORT, ROOT, Client
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any
 
-from harness.conform.frames import Frame
-from harness.fuzz.build import build
-from harness.fuzz.server import Server, wait_until
+from harness.data.frames import Frame
+from harness.live.build import build
+from harness.live.server import Server, wait_until
 from harness.rig.netns import Endpoint, Rig
 from tests.security.strangers import frame
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server
+from harness.live.build import Build, build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from spec.lock.client import LockCaller, LockSession
 

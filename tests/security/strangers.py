@@ -11,8 +11,8 @@ from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any
 
-from harness.conform.frames import CLIENT_PORT, PROTOCOL_UDP, Frame
-from harness.fuzz.server import Server
+from harness.data.frames import CLIENT_PORT, PROTOCOL_UDP, Frame
+from harness.live.server import Server
 from harness.rig.netns import Endpoint, Rig
 
 SESSIONS = 16

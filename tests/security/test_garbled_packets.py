@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from harness.conform.frames import Frame
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server, wait_until
+from harness.data.frames import Frame
+from harness.live.build import Build, build
+from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.lib.session_client import Caller, Session
 from tests.live.conftest import connected

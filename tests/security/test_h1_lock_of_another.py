@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server, wait_until
+from harness.live.build import Build, build
+from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.occ.client import OccCaller, OccSession
 from tests.live.conftest import connected

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server, wait_until
+from harness.live.build import Build, build
+from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
 from tests.security.strangers import OVERRIDES, SESSIONS, strangers
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.fuzz.server import Server
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from tests.security import locks
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.fuzz.build import build
-from harness.fuzz.server import Server
+from harness.live.build import build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from tests.security.limiters import ANSWER_SECONDS, SERVED, counted, limiter, request, run
 from tests.security.strangers import STORE, frame

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.fuzz.server import Server, wait_until
+from harness.live.server import Server, wait_until
 from harness.rig import bpf
 from tests.security.limiters import answers_locally, limiter, run, serves
 

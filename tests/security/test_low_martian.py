@@ -11,8 +11,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from harness.fuzz.build import build
-from harness.fuzz.server import Server
+from harness.live.build import build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from tests.security.limiters import SERVED, answers_locally, counted, limiter, request, serves_from
 from tests.security.strangers import STORE, frame

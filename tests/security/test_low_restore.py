@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import rows
-from harness.fuzz.build import Build
+from harness.data import row_files
+from harness.live.build import Build
 from harness.rig.netns import Rig
 from tests.live import test_restore
 from tests.live.test_restore import COLUMNS, restored, row
@@ -19,7 +19,7 @@ built, rig = test_restore.built, test_restore.rig
 
 
 def whole(keys: Iterable[int] = range(32)) -> bytes:
-    return rows.encode(COLUMNS, [row(key, 1, b"x") for key in keys])
+    return row_files.encode(COLUMNS, [row(key, 1, b"x") for key in keys])
 
 
 def is_untouched(rig: Rig) -> bool:

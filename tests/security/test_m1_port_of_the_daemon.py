@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server
+from harness.live.build import Build, build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from spec.kv.client import KvCaller, KvSession
 from spec.lib.session_client import NotServed

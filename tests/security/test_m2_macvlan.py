@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from pyroute2 import netns as named_netns
 
-from harness.fuzz.build import build
-from harness.fuzz.server import Server
+from harness.live.build import build
+from harness.live.server import Server
 from harness.rig.netns import Rig, entered
 from spec.kv.client import KvCaller, KvSession
 from tests.live.conftest import connected

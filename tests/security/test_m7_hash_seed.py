@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.conform.values import MASK_64
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server
+from harness.data.model_values import MASK_64
+from harness.live.build import Build, build
+from harness.live.server import Server
 from harness.rig.bpf import BpfError, Map
 from harness.rig.netns import Rig
 from spec.kv.client import Entry, KvCaller, KvSession

@@ -12,8 +12,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from harness.fuzz.build import Build, build
-from harness.fuzz.server import Server
+from harness.live.build import Build, build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from spec.lib.session_client import Caller, NoneFree, Session
 from tests.live.conftest import connected

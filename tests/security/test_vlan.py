@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.fuzz.build import build
-from harness.fuzz.server import Server
+from harness.live.build import build
+from harness.live.server import Server
 from harness.rig.netns import Rig
 from spec.kv.client import KvCaller, KvSession
 from tests.live.conftest import connected

@@ -13,8 +13,8 @@ import pytest
 from codegen.cli import protocols
 from codegen.compile import load
 from codegen.emit import generate
+from harness.builds.program_variants import merged
 from harness.conform.domain import load_text
-from harness.forms import merged
 from tests.codegen.compiling import INCLUDE, RUNTIME, import_codec
 
 ROOT = RUNTIME.parent

@@ -17,7 +17,7 @@ import yaml
 from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.codecs import handed_over_hashes
-from harness.conform.frames import Frame
+from harness.data.frames import Frame
 from harness.rig import bpf
 from tests.codegen.compiling import compile_bpf, compile_native, import_codec
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.conform.frames import Frame
+from harness.data.frames import Frame
 from harness.rig import bpf
 from tests.codegen.compiling import compile_bpf
 

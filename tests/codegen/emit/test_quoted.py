@@ -10,7 +10,7 @@ from codegen.c.format import formatted as format_c
 from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.lines import LINE_DIRECTIVE
-from harness.protocols import REPOSITORY, SPEC
+from harness.base.protocols import REPOSITORY, SPEC
 
 
 @pytest.fixture(scope="module")

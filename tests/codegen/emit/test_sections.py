@@ -12,7 +12,7 @@ import yaml
 
 from codegen.compile import load
 from codegen.emit import generate
-from harness.conform.frames import Frame
+from harness.data.frames import Frame
 from harness.rig import bpf
 from tests.codegen.compiling import CONTESTED, compile_bpf, compile_native
 

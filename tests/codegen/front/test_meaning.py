@@ -18,8 +18,8 @@ from codegen.compile import load
 from codegen.errors import SpecErrors
 from codegen.layout.folders import LIBRARY
 from codegen.tla import subset
-from harness import tla_values, tlc
-from harness.conform.values import to_tla
+from harness.data.model_values import to_tla
+from harness.tla import notation, tlc
 from tests.codegen.front import interpreter, kit, test_bounds, test_lower
 from tests.codegen.front.random_steps import random_step
 
@@ -76,8 +76,8 @@ def meanings(
         for number in range(len(cases)):
             arguments = ", ".join(f"Input{number}[{at}]" for at in range(1, arity + 1))
             lines.append(f'ASSUME PrintT(<<"{name}", {number}, ToString({name}({arguments}))>>)')
-    values = [tla_values.parse(line) for line in tlc.evaluate(folder, "\n".join([*lines, "===="]), [LIBRARY])]
-    return {(name, number): tla_values.parse(text) for name, number, text in values}
+    values = [notation.parse(line) for line in tlc.evaluate(folder, "\n".join([*lines, "===="]), [LIBRARY])]
+    return {(name, number): notation.parse(text) for name, number, text in values}
 
 
 def compare(folder: Path, protocol: ir.Protocol, draw: random.Random) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from crc32c import crc32c
 
-from harness.rows import FIELD, HEAD, MAGIC, VERSION
+from harness.data.row_files import FIELD, HEAD, MAGIC, VERSION
 from tests.runtime.segments.folder import BAD, HEADER, KEYS, STRIDE, Library, Options, compile_library
 
 FIELDS = (("key", 0, 4, 0), ("version", 4, 4, 0), ("value", 8, 8, 1))

@@ -1,0 +1,1 @@
+"""Compiles programs and daemons in the form that a kernel can load."""

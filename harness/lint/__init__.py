@@ -1,0 +1,1 @@
+"""The tools that check the repository's text."""

@@ -1,0 +1,1 @@
+"""Loads, serves, unloads and recovers a protocol on this host."""

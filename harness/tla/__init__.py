@@ -1,0 +1,1 @@
+"""Models, how TLC runs them, and the values and counterexamples that it prints."""
