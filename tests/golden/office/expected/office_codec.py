@@ -15,7 +15,7 @@ CABINETS = 4
 
 
 class Malformed(Exception):
-    """Bytes that are no message."""
+    """Raised for bytes that cannot be decoded as a message."""
 
 
 class Kind(IntEnum):
@@ -51,9 +51,9 @@ class Message:
 
     @classmethod
     def decode(cls, payload: bytes) -> Message:
-        """The message of a datagram. Malformed where it is none."""
+        """Returns the message of a datagram. Raises Malformed."""
         if len(payload) != WIRE_SIZE:
-            raise Malformed(f"{len(payload)} bytes are no message of {WIRE_SIZE}")
+            raise Malformed(f"a message has {WIRE_SIZE} bytes, not {len(payload)}")
         try:
             message = cls(
                 kind=Kind(int.from_bytes(payload[0:1], "big")),

@@ -133,8 +133,6 @@ office_on_forwarded_message(const struct stepwise_tables *tables,
 		return STEPWISE_DROP;
 	office_env_set(&env, environment);
 	outcome = office_run_user(tables, &message, &env);
-	if (outcome >> STEPWISE_LEAF_SHIFT == OFFICE_LEAF_LOOK_GONE)
-		return STEPWISE_AGAIN;
 	if (stepwise_verdict(outcome) != STEPWISE_REPLY)
 		return STEPWISE_DROP;
 	office_message_encode(payload, &message);

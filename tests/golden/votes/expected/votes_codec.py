@@ -16,7 +16,7 @@ TICK_NS = 1_073_741_824
 
 
 class Malformed(Exception):
-    """Bytes that are no message."""
+    """Raised for bytes that cannot be decoded as a message."""
 
 
 class Kind(IntEnum):
@@ -52,9 +52,9 @@ class Message:
 
     @classmethod
     def decode(cls, payload: bytes) -> Message:
-        """The message of a datagram. Malformed where it is none."""
+        """Returns the message of a datagram. Raises Malformed."""
         if len(payload) != WIRE_SIZE:
-            raise Malformed(f"{len(payload)} bytes are no message of {WIRE_SIZE}")
+            raise Malformed(f"a message has {WIRE_SIZE} bytes, not {len(payload)}")
         try:
             message = cls(
                 kind=Kind(int.from_bytes(payload[0:1], "big")),
@@ -72,9 +72,9 @@ class Message:
 
 
 class Seed(NamedTuple):
-    """The seed of a server's tables, from which indices are hashed: `state/seed` of its pins, in words of the machine's order.
+    """The seed that a server hashes indices with: `state/seed` among its pins, as words in the machine's byte order.
 
-    The default is that of programs that no loader has loaded. A client needs none: it has no cells.
+    The default is the seed of programs that no loader has loaded. A client needs no seed, because it has no cells.
     """
 
     salt: int = 0
