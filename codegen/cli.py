@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import os
 import sys
 import tomllib
@@ -38,6 +39,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SPEC = REPOSITORY / "spec"
 GENERATED = REPOSITORY / "generated"
 SCHEMA = SPEC / "layout.schema.json"
+EDITOR = REPOSITORY / ".vscode" / "settings.json"
+"""Where an editor looks for TLA+ modules. It changes with each new protocol, so it is generated."""
 PROJECT = REPOSITORY / "pyproject.toml"
 """Has the version, which no generated file contains. So a release changes none of them."""
 
@@ -161,6 +164,8 @@ def _generate(options: argparse.Namespace) -> int:
     made = {name: files_of(name) for name in _chosen(options.protocol)}
     for name, files in made.items():
         _write_all(GENERATED / name, files)
+    EDITOR.parent.mkdir(exist_ok=True)
+    _write(EDITOR, editor_settings())
     return 0
 
 
@@ -213,6 +218,16 @@ def _schema(_: argparse.Namespace) -> int:
     return 0
 
 
+def editor_settings() -> str:
+    """Returns the settings of Visual Studio Code: the folders of TLA+ modules, relative to the one of any module."""
+    folders = [
+        "..",
+        "../../spec/lib",
+        *(f"../../{part}/{name}" for part in ("spec", "generated") for name in protocols()),
+    ]
+    return json.dumps({"tlaplus.moduleSearchPaths": folders}, indent=2) + "\n"
+
+
 def _fresh(_: argparse.Namespace) -> int:
     """Compares the committed files with the generator's, without writing."""
     stale, repairs = False, []
@@ -231,10 +246,13 @@ def _fresh(_: argparse.Namespace) -> int:
     for name in unknown:
         print(f"generated/{name} belongs to no protocol of spec/")
         repairs.append(f"rm -r generated/{name}")
-    difference = _difference(SCHEMA, json_schema())
-    if difference:
-        print(difference)
-        repairs.append("python -m codegen schema")
+    for path, text, repair in (
+        (SCHEMA, json_schema(), "python -m codegen schema"),
+        (EDITOR, editor_settings(), "python -m codegen generate"),
+    ):
+        if difference := _difference(path, text):
+            print(difference)
+            repairs.append(repair)
     stale = bool(repairs)
     if stale:
         print(f"error: committed files differ from the generator's; run: {' && '.join(repairs)}", file=sys.stderr)

@@ -14,7 +14,7 @@ import pytest
 from codegen.layout.folders import used_folders
 from codegen.tla import sany
 from harness.base.protocols import protocols
-from harness.check import models
+from harness.tla import models
 from harness.tla.tlc import ROOT
 
 LIBRARY = models.LIBRARY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -27,6 +28,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("SPEC", "spec"),
         ("GENERATED", "generated"),
         ("SCHEMA", "spec/layout.schema.json"),
+        ("EDITOR", ".vscode/settings.json"),
     ):
         monkeypatch.setattr(cli, name, tmp_path / path)
     assert cli.main(["generate"]) == 0
@@ -49,6 +51,17 @@ def test_what_has_not_changed_is_not_written(repository: Path, capsys: pytest.Ca
     assert cli.main(["generate", "limiter"]) == 0
     assert capsys.readouterr().out == ""
     assert before == {path: path.stat().st_mtime_ns for path in (repository / "generated").rglob("*")}
+
+
+def test_an_editor_is_told_where_the_modules_of_each_protocol_are(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = repository / ".vscode" / "settings.json"
+    folders = json.loads(settings.read_text())["tlaplus.moduleSearchPaths"]
+    assert folders == ["..", "../../spec/lib", "../../spec/limiter", "../../generated/limiter"]
+    settings.write_text("{}\n")
+    assert cli.main(["fresh"]) == 1 and "run: python -m codegen generate" in capsys.readouterr().err
+    assert cli.main(["generate"]) == 0 and cli.main(["fresh"]) == 0
 
 
 def test_fresh_shows_what_is_stale_and_writes_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
