@@ -27,7 +27,7 @@ def test_everything_is_run_unless_less_is_asked_for(monkeypatch, words, protocol
     "words, message",
     [
         (["--only", "nothing"], "invalid choice: 'nothing'"),
-        (["--quick", "--only", "load"], "--quick and --only both say what to run"),
+        (["--quick", "--only", "load"], "--quick and --only both choose what to run"),
         (["--slots", "2000"], "slots 1..1024"),
     ],
 )

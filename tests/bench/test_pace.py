@@ -42,7 +42,7 @@ def test_as_many_requests_are_due_as_the_rate_says(rate):
 
 @pytest.mark.parametrize("rate", [0, 99, 1e9])
 def test_a_rate_that_cannot_be_told_is_refused(rate):
-    with pytest.raises(ValueError, match="it may be 100 to 100,000,000"):
+    with pytest.raises(ValueError, match="it must be 100 to 100,000,000"):
         pace.interval(rate)
 
 

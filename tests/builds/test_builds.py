@@ -76,5 +76,5 @@ def test_a_failed_build_says_what_and_has_the_output(monkeypatch, tmp_path):
     with pytest.raises(BuildError, match=r"building it:\n(?s:.*)there is no .*limiter\.bpf\.c; run `just generate"):
         make("limiter", tmp_path, tmp_path, doing="building it")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BuildError, match=r"building it: there is no make on the PATH; run \./bootstrap"):
+    with pytest.raises(BuildError, match=r"building it: there is no `make` on the PATH; run \./bootstrap"):
         make("limiter", tmp_path, tmp_path, doing="building it")

@@ -58,6 +58,7 @@ PROTOCOL = ir.Protocol(
     name="order",
     module="OrderSteps",
     constants=(),
+    declared=frozenset(),
     message=MESSAGE,
     wire=("kind", "key", "amount", "urgent"),
     handover=("ticket",),

@@ -81,9 +81,9 @@ def test_words_there_and_back(cell, flip):
     "word, complaint",
     [
         (1 << 2 | 9 << 4 | 9 << 10, "unused items"),  # one member, and a second that is not counted
-        (2 << 2 | 9 << 4 | 9 << 10, "in the set twice"),
-        (3, "no member of colour"),
-        (1 << 42, "above the 42"),
+        (2 << 2 | 9 << 4 | 9 << 10, "the set has an item twice"),
+        (3, "colour has no member 3"),
+        (1 << 42, "the type has 42 bits"),
     ],
 )
 def test_words_that_no_cell_packs_to(word, complaint):
@@ -149,6 +149,7 @@ def test_patterns_are_one_to_one():
         name="p",
         module="PSteps",
         constants=(),
+        declared=frozenset(),
         message=message,
         wire=("key",),
         handover=(),

@@ -76,56 +76,56 @@ FAULTS = {
         "stepwise_frame.h",
         "network->udp_length == udp->len;",
         "network;",
-        "whose a packet is",
+        "agree on whose packet it is",
     ),
     "another host's address": (
         "limiter",
         "stepwise_hosts.h",
         "return !stepwise_address_slots.filled ||",
         "return true ||",
-        "whose a packet is",
+        "agree on whose packet it is",
     ),
     "an address of another link": (
         "limiter",
         "stepwise_hosts.h",
         "address.ifindex = context->ingress_ifindex;",
         "address.ifindex = 0;",
-        "whose a packet is",
+        "agree on whose packet it is",
     ),
     "a source that is no host's": (
         "limiter",
         "stepwise_hosts.h",
         "return (__u8)(first - 1) < STEPWISE_IPV4_MULTICAST - 1;",
         "return first;",
-        "whose a packet is",
+        "agree on whose packet it is",
     ),
     "a loopback source": (
         "limiter",
         "stepwise_hosts.h",
         "!stepwise_is_loopback_ipv4(four) && ",
         "",
-        "whose a packet is",
+        "agree on whose packet it is",
     ),
     "a wrong checksum taken for another fault": (
         "limiter",
         "stepwise_frame.h",
         " STEPWISE_MALFORMED_CHECKSUM;",
         " STEPWISE_MALFORMED;",
-        "whose a packet is",
+        "agree on whose packet it is",
     ),
     "fragments are ours": (
         "limiter",
         "stepwise_frame.h",
         "FRAGMENT_MASK 0x3fff",
         "FRAGMENT_MASK 0x1fff",
-        "whose a packet is",
+        "agree on whose packet it is",
     ),
     "a sum that is folded without its last carry": (
         "log",
         "stepwise_wire.h",
         "half += half >> 16 | half << 16;\n\treturn half >> 16;",
         "return (half >> 16) + half;",
-        "a checksum that was right",
+        "a right checksum is right again",
     ),
     "a corrected checksum that may come out as none": (
         "limiter",
@@ -139,14 +139,14 @@ FAULTS = {
         "stepwise_wire.h",
         "if (offset & 1)\n\t\t\tsum <<= 8;",
         "",
-        "a checksum that was right",
+        "a right checksum is right again",
     ),
     "an answer that keeps its addresses": (
         "limiter",
         "stepwise_frame.h",
         "stepwise_exchange(packet, packet + ETH_ALEN, ETH_ALEN);",
         "",
-        "headers are those that came",
+        "headers stay, and are turned round",
     ),
     "an answer of no socket, before there was a daemon": (
         "lock",
@@ -161,7 +161,7 @@ FAULTS = {
         "stepwise_sender.h",
         " && sender->src_port == port",
         " && sender->src_port != port",
-        "what leaves by the service's port",
+        "a packet that leaves by the service's port",
     ),
     "a socket that is not let go of": (
         "lock",
@@ -210,7 +210,7 @@ def test_a_fault_is_found(name, tmp_path):
 def test_a_tail_that_is_summed_beyond_its_end_is_found(tmp_path):
     change = ("kv", "stepwise_tail.h", "beyond = at + 8 > size ? at + 8 - size : 0;", "beyond = 0;")
     found = fuzz(faulty(tmp_path, *change), seeds("kv"), INPUTS_MAX, 1, tmp_path / "saved")
-    assert found.fault and "whose a packet is" in found.fault, found
+    assert found.fault and "agree on whose packet it is" in found.fault, found
 
 
 # --- Runs -------------------------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def test_a_fault_ends_the_command_and_says_how_to_replay_it(capsys, monkeypatch,
     assert again.startswith(f"to replay it: python -m harness.fuzz parsers limiter --replay {PROTOCOL}/crash-")
     assert (tmp_path / again.split()[-1]).is_file()
     assert cli.main([PROTOCOL, "--replay", str(tmp_path / again.split()[-1])]) == 1
-    assert "whose a packet is" in capsys.readouterr().out.splitlines()[-1]
+    assert "agree on whose packet it is" in capsys.readouterr().out.splitlines()[-1]
 
 
 # --- Mistakes -----------------------------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ FAULTS = {
         "segments/segments.c",
         "replacement->size += count * replacement->stride;",
         "replacement->size += count;",
-        "what was copied",
+        "the copy",
     ),
     "a field that lies outside of the row": (
         "rows",

@@ -46,9 +46,9 @@ def test_bad_history_is_refused(name, tmp_path):
     "line, complaint",
     [
         ("1 7 acquire Exclusive Granted 10", "6 words"),
-        ("one 7 acquire Exclusive Granted 10 20", "the client is a number"),
+        ("one 7 acquire Exclusive Granted 10 20", "the client must be a number"),
         ("1 7 acquire Exclusive Granted 20 10", "before its call"),
-        ("1 7 acquire Exclusive Granted 20 soon", "the return is a number"),
+        ("1 7 acquire Exclusive Granted 20 soon", "the return must be a number"),
         ("# nothing", "no operation"),
     ],
 )
@@ -189,5 +189,5 @@ def test_operation_that_takes_effect_chunks_after_its_call(tmp_path):
 
 
 def test_protocol_without_a_model():
-    with pytest.raises(HistoriesError, match="spec/none/history.go is not there"):
+    with pytest.raises(HistoriesError, match="spec/none/history.go does not exist"):
         check("none", [GOOD])

@@ -145,11 +145,11 @@ def test_the_server_chooses_the_number():
 
 
 def test_nobody_opens_uninvited():
-    with pytest.raises(SessionError, match="invited to no session: ask first"):
+    with pytest.raises(SessionError, match="has not invited this client to a session: ask first"):
         LockSession(codec).open(1, 0)
     session = invited.invited(LockSession(codec), 3)
     session.receive(answer_to(session.open(1, 0), "UNINVITED"), 1)
-    with pytest.raises(SessionError, match="invited to no session: ask first"):
+    with pytest.raises(SessionError, match="has not invited this client to a session: ask first"):
         session.open(2, 2)
 
 

@@ -186,7 +186,7 @@ def test_who_is_refused_is_told_and_may_wait_or_go_on():
         caller = connected(server, choose)
         assert caller.insert(1, b"one") == Outcome("INSERTED", 1)
         address = server.address
-    with pytest.raises(NotServed, match="the daemon is not there"):
+    with pytest.raises(NotServed, match="no daemon runs"):
         caller.update(1, b"two")
     with pytest.raises(NotServed):
         caller.get(1)

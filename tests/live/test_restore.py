@@ -130,7 +130,7 @@ def test_rows_of_another_kind(rig, built, columns, problem):
 
 
 def test_a_file_of_something_else(rig, built):
-    assert "is no file of rows" in refused(rig, built, b"x" * 100)
+    assert "is not a file of rows" in refused(rig, built, b"x" * 100)
     whole = bytearray(row_files.encode(COLUMNS, [row(1, 1, b"x")]))
     whole[8] = 9
     assert "version 9 of the format" in refused(rig, built, bytes(whole))

@@ -65,7 +65,12 @@ def test_a_check_leaves_its_models_and_properties(monkeypatch, results):
     assert files(results) == ["check/limiter.json"]
     (models,) = together(load(results)).check.values()
     must_fail = {name: model.must_fail for name, (model, _) in models.models.items()}
-    assert must_fail == {"small_clock": False, "fail_uncapped": True, "fail_unwrapped": True}
+    assert must_fail == {
+        "small_clock": False,
+        "fail_uncapped": True,
+        "fail_unwrapped": True,
+        "fail_too_wide": True,
+    }
     assert models.properties["Limited"].sentence == "No more is allowed than the bucket gained."
     failing, _ = models.models["fail_unwrapped"]
     assert (failing.violated, failing.depth, failing.seconds, len(failing.steps)) == ("Limited", 17, 4.2, 1)
@@ -77,7 +82,7 @@ def test_what_was_picked_out_is_kept_beside_the_rest(monkeypatch, results):
     run_check(monkeypatch, "limiter", "small_clock")
     run_check(monkeypatch, "all", "large")
     assert {"check/limiter.json", "check/limiter-small_clock.json", "check/kv-large.json"} <= set(files(results))
-    assert len(together(load(results)).check["limiter"].models) == 3
+    assert len(together(load(results)).check["limiter"].models) == 4
 
 
 # --- conform -------------------------------------------------------------------------------------

@@ -296,7 +296,7 @@ def test_unload(echo: Echo, client: Client) -> None:
     client.ask(ADD, 9, 9, echo.rig.server.ipv4)
     assert f"echo is not loaded on lo; `{echo.daemon} status` shows where it is" in echo.refuse("unload", "lo")
     elsewhere = echo.refuse("unload", echo.iface, endpoint=echo.rig.client)
-    assert "but of another one" in elsewhere
+    assert "but in another one" in elsewhere
     assert f"`nsenter --net={echo.rig.server.netns_path} {echo.daemon} unload server0`" in elsewhere
     echo.succeed("unload", echo.iface)
     assert_nothing_attached(echo)

@@ -281,7 +281,10 @@ def test_without_java_it_is_not_known(
     """A machine that only serves needs neither Java nor the TLA+ tools."""
     monkeypatch.setattr(freshness.shutil, "which", lambda name: None)
     freshness.warn("limiter")
-    assert "is not known: the TLA+ tools or Java are missing" in capsys.readouterr().err
+    assert (
+        "cannot compare generated/limiter with spec/limiter: the TLA+ tools or Java are missing"
+        in capsys.readouterr().err
+    )
     monkeypatch.undo()
 
 

@@ -87,7 +87,7 @@ def test_a_file_of_root_is_not_written_through_a_planted_link(
     assert (
         done.returncode == 1
         and "cannot make" in done.stderr
-        and "somebody else makes files in this folder" in done.stderr
+        and "another program makes files in this folder" in done.stderr
     )
     assert ledger.status()["daemon"]["alive"] is False
 
@@ -101,7 +101,7 @@ def test_a_file_of_the_daemons_user_is_not_written_either(
     victim = file_of(reachable / "victim", NAME)
     done = serve_once(ledger, planted(victim, *how))
     assert victim.read_bytes() == b"what was there before"
-    assert done.returncode == 1 and "somebody else makes files in this folder" in done.stderr
+    assert done.returncode == 1 and "another program makes files in this folder" in done.stderr
 
 
 def test_a_link_that_waits_for_the_daemon_is_removed(ledger: Ledger, owned: Path, reachable: Path) -> None:
@@ -192,7 +192,7 @@ def test_rows_are_not_written_through_a_planted_link(
     assert output.is_file() and not output.is_symlink() and output.stat().st_mode & 0o777 == 0o600
     prefix = planted(victim, *(["PLANTED_HARD=1"] if how == "hard" else []))
     refused = ledger.refuse("recover", str(filled.parent), "--output", str(output), prefix=prefix)
-    assert victim.read_bytes() == b"what was there before" and "somebody else makes files in this folder" in refused
+    assert victim.read_bytes() == b"what was there before" and "another program makes files in this folder" in refused
 
 
 def test_rows_do_not_take_the_place_of_a_device(ledger: Ledger, filled: Path, tmp_path: Path) -> None:

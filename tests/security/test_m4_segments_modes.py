@@ -107,7 +107,7 @@ def test_a_stranger_does_not_keep_a_daemon_from_its_folder(ledger: Ledger, reach
 
 def test_a_folder_that_others_enter_gets_a_warning_and_stays_as_it_is(ledger: Ledger, reachable: Path) -> None:
     ledger.segments = reachable / "segments"
-    for mode, words in ((0o755, None), (0o700, None), (0o777, "they can put other files in the place of these")):
+    for mode, words in ((0o755, None), (0o700, None), (0o777, "they can replace the files")):
         ledger.segments.mkdir(exist_ok=True)
         ledger.segments.chmod(mode)
         said = ledger.end(ledger.begin())[1]
