@@ -32,13 +32,14 @@ def style() -> str:
 
 def formatted(texts: dict[str, str]) -> dict[str, str]:
     """Formats files of C, by their names. It starts one process for all of them. Raises FormatError."""
+    option = f"--style={style()}"
     with tempfile.TemporaryDirectory(prefix="stepwise-format-") as name:
         paths = {file: Path(name) / file for file in texts}
         for file, path in paths.items():
             path.write_text(texts[file], encoding="utf-8")
         try:
             subprocess.run(
-                [CLANG_FORMAT, "-i", f"--style={style()}", *map(str, paths.values())],
+                [CLANG_FORMAT, "-i", option, *map(str, paths.values())],
                 check=True,
                 capture_output=True,
                 text=True,

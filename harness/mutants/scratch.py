@@ -18,7 +18,7 @@ from harness.mutants.catalogue import PROGRAM, Mutant
 from harness.mutants.sync_folder import remove, sync_folder
 from harness.tla import tlc
 
-PARTS = ("codegen", "templates", "runtime", "harness", "spec", "generated", "tests", "pyproject.toml")
+PARTS = ("codegen", "templates", "runtime", "harness", "spec", "generated", "tests", "pyproject.toml", ".clang-format")
 TIMEOUT_SECONDS = 300
 
 
