@@ -85,7 +85,7 @@ def test_a_model_that_must_fail_and_passes_is_a_surprise(tmp_path: Path) -> None
 
 def test_a_failure_for_another_reason_is_a_surprise(forged: Report) -> None:
     report = run(replace(forged.model, violates="ReplaysChangeNothing"))
-    assert report.surprises == ["violates NobodyActsForAnother, not ReplaysChangeNothing as it must"]
+    assert report.surprises == ["violates NobodyActsForAnother, but must violate ReplaysChangeNothing"]
 
 
 def test_another_state_count_is_a_surprise(forged: Report) -> None:

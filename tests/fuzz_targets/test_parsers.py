@@ -253,7 +253,7 @@ def test_a_fault_ends_the_command_and_says_how_to_replay_it(capsys, monkeypatch,
     monkeypatch.setattr(cli, "REPOSITORY", tmp_path)
     assert cli.main([PROTOCOL, "--inputs", "1000", "--seed", "1"]) == 1
     said = capsys.readouterr().out
-    assert "FAILED limiter, seed 1: parsers: this does not hold: whose a packet is" in said
+    assert "FAILED limiter, seed 1: parsers: this does not hold: the program and the plain reader" in said
     again = said.splitlines()[-1]
     assert again.startswith(f"to replay it: python -m harness.fuzz parsers limiter --replay {PROTOCOL}/crash-")
     assert (tmp_path / again.split()[-1]).is_file()
