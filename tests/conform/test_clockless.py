@@ -93,4 +93,4 @@ def test_without_a_domain_it_is_a_sentence(counter, tmp_path, monkeypatch, capsy
     monkeypatch.setattr(command, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["conform"])
     assert command.main(["counter"]) == 1
-    assert "spec/counter/conform.yaml is not there" in capsys.readouterr().err
+    assert "spec/counter/conform.yaml does not exist" in capsys.readouterr().err

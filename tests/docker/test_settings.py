@@ -51,7 +51,7 @@ def test_apt_is_told_the_sources_of_this_release_alone(tmp_path, monkeypatch):
 
 def test_a_host_without_such_a_source_is_asked_for_a_mirror(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EngineError, match="bookworm: name a mirror with --mirror URL"):
+    with pytest.raises(EngineError, match="bookworm: name one with --mirror URL"):
         base.mirror_of_host()
 
 

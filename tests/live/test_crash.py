@@ -29,7 +29,7 @@ def test_a_disk_that_loses_what_it_has_synced_is_found_out(monkeypatch):
 
 
 def test_a_protocol_without_files():
-    with pytest.raises(LiveError, match="limiter has no load for its server to go down under"):
+    with pytest.raises(LiveError, match="limiter has no load for a crash of its server"):
         crash_under_load("limiter", 1, 1)
 
 

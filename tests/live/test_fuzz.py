@@ -166,7 +166,7 @@ def test_mistakes_of_the_command_line_are_sentences(capsys, arguments, complaint
         ),
         ("fuzz:\n  actors: none\n", ':2:3: error: fuzz.actors is "none"; it must be a whole number'),
         ("demo: {phases: [{title: a}]}\n", "error: demo.phases.0 has no seconds; add it"),
-        ("fuzz: [\n", ":2:1: error: no YAML: "),
+        ("fuzz: [\n", ":2:1: error: this is not valid YAML: "),
         ("play: {}\n", "error: unknown key play; known here: fuzz, kill, crash, demo"),
     ],
 )

@@ -263,12 +263,12 @@ def test_an_example_is_read_as_it_was_written(tmp_path):
 @pytest.mark.parametrize(
     "text, complaint",
     [
-        ("{\n", "no YAML"),
+        ("{\n", "this is not valid YAML"),
         ('{"protocol": "limiter"}\n', "the file has no variant"),
         (
             '{"protocol": "limiter", "variant": {}, "actors": 1, "seed": 1, "failure": "", "moves": [["teardown", '
             "{}]]}\n",
-            "'teardown' is no move",
+            "'teardown' is not a move",
         ),
     ],
 )

@@ -60,7 +60,7 @@ def test_per_cpu_update(bpf_object):
 
 def test_a_map_is_asked_for_what_it_has(bpf_object):
     with bpf.Object.open(bpf_object("counting")) as programs:
-        with pytest.raises(ValueError, match="counters has a value for each CPU: ask lookup_on_each_cpu"):
+        with pytest.raises(ValueError, match="counters has a value for each CPU: call lookup_on_each_cpu"):
             programs.map("counters").lookup(0)
         with pytest.raises(ValueError, match="cells has one value for all CPUs: call lookup"):
             programs.map("cells").lookup_on_each_cpu(0)

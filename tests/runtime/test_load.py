@@ -387,7 +387,7 @@ def test_load_killed_at_any_moment(echo: Echo, client: Client, killed: str, then
         loader.kill()
         loader.wait()
         done = echo.run("load", echo.iface, *options[then])
-        assert done.returncode == 0 or "is loaded on" in done.stderr, (seed, done.stderr)
+        assert done.returncode == 0 or "is already loaded on" in done.stderr, (seed, done.stderr)
         finished += done.returncode != 0
         assert attached_in_kernel(echo) == attached[killed if done.returncode else then], seed
         assert client.ask(ADD, 1, 1, echo.rig.server.ipv4) == (ADDED, 1, 1), seed
@@ -400,8 +400,8 @@ def test_load_killed_at_any_moment(echo: Echo, client: Client, killed: str, then
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("load",), "load takes one INTERFACE, not 0"),
-        (("load", "a", "b"), "load takes one INTERFACE, not 2"),
+        (("load",), "load needs one INTERFACE, not 0"),
+        (("load", "a", "b"), "load needs one INTERFACE, not 2"),
         (("status", "x"), "status accepts no argument"),
         (("status", "--generic"), "status does not accept --generic"),
         (("unload", "x", "--clsact"), "unload does not accept --clsact"),

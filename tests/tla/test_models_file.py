@@ -183,8 +183,8 @@ def test_the_base_inherits_from_a_file_that_it_uses(folder: Path) -> None:
     ("text", "complaint"),
     [
         (None, "more.yaml:1:1: error: .*cannot be read: No such file"),
-        ("constants: [Rooms]\n", "more.yaml:1:13: error: .*'Rooms' gives no constant a value"),
-        ("models: {}\n", "more.yaml:1:1: error: .*models is no key"),
+        ("constants: [Rooms]\n", "more.yaml:1:13: error: .*'Rooms' does not set a constant"),
+        ("models: {}\n", "more.yaml:1:1: error: .*unknown key models"),
     ],
 )
 def test_a_mistake_in_a_file_that_is_used_is_named_with_its_place(
