@@ -251,7 +251,7 @@ def test_a_segment_under_another_name_is_named(
         "offset": 0,
         "bytes": HEADER + 3 * STRIDE,
         "is_cut": False,
-        "text": "it is segment 2 by its header",
+        "text": "its header says that it is segment 2",
     }
 
 
@@ -301,7 +301,7 @@ def test_what_does_not_go_on_where_the_files_end_is_not_appended(library: Librar
     assert opened
     for arguments in ({"first": 12}, {"first": 10}, {"first": 11, "epoch": 3}):
         assert opened.try_to_append(1, 1, **arguments) == BAD
-        assert "in epoch 2; the tables are not those that these files were written from" in capfd.readouterr().err
+        assert "in epoch 2; these files were not written from these tables" in capfd.readouterr().err
     assert opened.try_to_append(1, 1) == 0
     opened.close()
 
