@@ -41,7 +41,7 @@ def ask(protocol: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | ENVIRONMENT)
     if done.returncode == EXIT_PRIVILEGE:
         raise ServiceError(
-            "only root can see loaded programs, because the BPF file system belongs to root: run this as root"
+            "only root can see loaded programs, because the BPF file system belongs to root; run it as root"
         )
     return done
 

@@ -85,7 +85,7 @@ def test_services_have_the_capabilities_that_they_name_and_no_others():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ([], "say what to serve: stepwise-serve PROTOCOL=NAME"),
+        ([], "name the protocols to serve: stepwise-serve PROTOCOL=NAME"),
         (["lock"], "'lock' is not PROTOCOL=NAME"),
         (["lock="], "'lock=' is not PROTOCOL=NAME"),
         (["--healthy"], "nothing is served yet"),

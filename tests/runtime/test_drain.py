@@ -267,7 +267,7 @@ def test_files_that_are_not_of_these_tables_are_refused(ledger: Ledger, tmp_path
 def test_what_commands_take(ledger: Ledger, tmp_path: Path) -> None:
     assert "serve needs --segments DIR" in ledger.refuse("serve", code=2)
     assert "truncate needs --before NUMBER" in ledger.refuse("truncate", str(tmp_path), code=2)
-    assert "segments takes one DIR, not 0" in ledger.refuse("segments", code=2)
+    assert "segments needs one DIR, not 0" in ledger.refuse("segments", code=2)
     assert "status does not accept --segments" in ledger.refuse("status", "--segments", "x", code=2)
     assert "cannot open the folder of segments" in ledger.refuse("segments", str(tmp_path / "absent"))
     terminal, ours = os.openpty()
