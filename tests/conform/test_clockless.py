@@ -74,12 +74,12 @@ def test_it_conforms(counter, tmp_path, capsys):
     )
     assert results[1].inputs["xdp"] == campaign.text.samples
     (few,) = command.show_pairs("counter", [word], campaign.text.pairs_min)
-    assert "360 pairs are too few, 10,000 are wanted" in few and "pairs_min" in few
+    assert "360 pairs are too few, it needs 10,000" in few and "pairs_min" in few
     assert command.show_pairs("counter", [word], 360) == []
     assert "100% of 3 branches" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("number, said", [(360, []), (361, ["361 are wanted"])])
+@pytest.mark.parametrize("number, said", [(360, []), (361, ["it needs 361"])])
 def test_pairs_min_is_the_file_s(counter, tmp_path, number, said):
     path = counter / "conform.yaml"
     path.write_text(path.read_text() + f"pairs_min: {number}\n")
