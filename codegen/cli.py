@@ -40,7 +40,7 @@ SPEC = REPOSITORY / "spec"
 GENERATED = REPOSITORY / "generated"
 SCHEMA = SPEC / "layout.schema.json"
 EDITOR = REPOSITORY / ".vscode" / "settings.json"
-"""Where an editor looks for TLA+ modules. It changes with each new protocol, so it is generated."""
+"""Where an editor looks for TLA+ modules. Generated, because each new protocol adds folders."""
 PROJECT = REPOSITORY / "pyproject.toml"
 """Has the version, which no generated file contains. So a release changes none of them."""
 

@@ -45,7 +45,7 @@ class Lines:
         return self._first + self._declarations
 
     def _only_declared(self) -> bool:
-        """Whether the block has no statement yet."""
+        """Returns true if the block has no statement yet."""
         return all(LINE_DIRECTIVE.match(line) for line in self.lines[self._end :])
 
     def _declare(self, text: str, origin: list[str]) -> None:

@@ -147,7 +147,7 @@ BlankMessage ==
    stowed |-> FALSE, moved |-> FALSE, claimed |-> FALSE, done |-> FALSE, line |-> 0, lives |-> FALSE,
    spills |-> FALSE, fate |-> "Pending", tail |-> 0]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -185,11 +185,11 @@ MessageType ==
    lives : BOOLEAN, spills : BOOLEAN, fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong",
    "TailInTheWay"}, tail : Wide]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   cell \in CellTypes[table]
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   /\ msg \in MessageType
   /\ Cardinality(msg.gone) <= MaxGone

@@ -510,11 +510,12 @@ enum kv_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, malformed.checksum (only the UDP checksum is
- * wrong), contended (a section lost all its attempts), lost (the same, in a section that must never
- * lose), or by the leaf that ended the hook. `skipped` counts sections in addition. In tc, a packet
- * that cannot be read for lack of memory counts as malformed, and a packet from the service's port
- * that is not the daemon's counts as stranger.
+ * Every packet is counted once: by the leaf that ended the hook, or as foreign, malformed,
+ * malformed.checksum, contended or lost. malformed.checksum: only the UDP checksum is wrong.
+ * contended: a section lost all its attempts. lost: the same, in a section that must never lose.
+ * `skipped` counts sections in addition. In tc, a packet that cannot be read for lack of memory
+ * counts as malformed, and a packet from the service's port that is not the daemon's counts as
+ * stranger.
  */
 enum kv_counter {
 	KV_COUNTER_AUTHENTICATE_WRONG_SECRET,

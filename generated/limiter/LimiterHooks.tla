@@ -45,7 +45,7 @@ TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[tab
 BlankMessage ==
   [kind |-> "Take", amount |-> 0, key |-> 0, slot |-> 0]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -56,11 +56,11 @@ CellTypes == [
 MessageType ==
   [kind : {"Take", "Allowed", "Denied"}, amount : 0..65535, key : Wide, slot : Wide]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   cell \in CellTypes[table]
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   msg \in MessageType
 ==============================================================================

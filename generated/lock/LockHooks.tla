@@ -117,7 +117,7 @@ BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, mode |-> "Free", lock |-> 0, entry |-> 0,
    own |-> 0, gone |-> {}, slot |-> 0, claimed |-> FALSE, kept |-> FALSE]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -138,13 +138,13 @@ MessageType ==
    entry : 0..16383, own : 0..16383, gone : SUBSET (0..16383), slot : Wide, claimed : BOOLEAN,
    kept : BOOLEAN]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   /\ cell \in CellTypes[table]
   /\ CASE table = "lock" -> Cardinality(cell.holders) <= MaxHolders
        [] OTHER -> TRUE
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   /\ msg \in MessageType
   /\ Cardinality(msg.gone) <= MaxGone

@@ -141,7 +141,7 @@ BlankMessage ==
    version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, epoch |-> 0, log |-> 0, number |-> 0, gone |-> {},
    limit |-> 0, slot |-> 0]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -167,11 +167,11 @@ MessageType ==
    version : Wide, deletes : BOOLEAN, length : 0..255, value : Wide, epoch : 0..65535, log : 0..15,
    number : Wide, gone : SUBSET (0..16383), limit : Wide, slot : 0..1048575]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   cell \in CellTypes[table]
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   /\ msg \in MessageType
   /\ Cardinality(msg.gone) <= MaxGone

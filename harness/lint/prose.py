@@ -199,7 +199,7 @@ def long_lines(name: str, text: str) -> Iterator[Finding]:
 
 
 def has_strings(name: str) -> bool:
-    """Whether a file has strings that programs print."""
+    """Returns true if a file has strings that programs print."""
     return name.endswith((".py", ".c", ".h")) and not name.startswith(WITHOUT_MESSAGES)
 
 

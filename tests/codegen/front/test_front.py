@@ -34,7 +34,7 @@ def test_protocol_loads(folder: Path):
 
 @pytest.mark.parametrize("folder", PROTOCOLS, ids=lambda folder: folder.name)
 def test_the_hash_seed_changes_nothing(folder: Path):
-    """Compares whole protocols: their repr is short, and the order of a set is no part of it."""
+    """Compares whole protocols: their repr is short, and a set has no order."""
     program = (
         "import sys, pathlib; from dataclasses import asdict; from codegen.compile import load; "
         "found = asdict(load(pathlib.Path(sys.argv[1]))); print({**found, 'declared': sorted(found['declared'])})"

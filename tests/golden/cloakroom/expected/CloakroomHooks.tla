@@ -73,7 +73,7 @@ TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[tab
 BlankMessage ==
   [kind |-> "Hang", peg |-> 0, coat |-> 0, ticket |-> 0]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -86,11 +86,11 @@ MessageType ==
   [kind : {"Hang", "Fetch", "Hung", "Fetched", "Refused", "Misread", "Opening"}, peg : 0..31, coat : 0..65535,
    ticket : Wide]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   cell \in CellTypes[table]
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   msg \in MessageType
 ==============================================================================

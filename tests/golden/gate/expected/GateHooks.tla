@@ -67,7 +67,7 @@ TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[tab
 BlankMessage ==
   [kind |-> "Ask", row |-> 0, ticket |-> 0]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -78,11 +78,11 @@ CellTypes == [
 MessageType ==
   [kind : {"Ask", "Enter", "Told", "Entered", "Refused"}, row : 0..3, ticket : Wide]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   cell \in CellTypes[table]
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   msg \in MessageType
 ==============================================================================

@@ -94,7 +94,7 @@ BlankMessage ==
   [kind |-> "Add", lane |-> 0, epoch |-> 0, number |-> 0, account |-> 0, version |-> 0, mood |-> "Calm",
    paid |-> FALSE, sign |-> 0, text |-> 0, limit |-> 0, slot |-> 0]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -112,11 +112,11 @@ MessageType ==
    account : 0..16777215, version : Wide, mood : {"Calm", "Bold"}, paid : BOOLEAN, sign : Wide, text : Wide,
    limit : Wide, slot : 0..127]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   cell \in CellTypes[table]
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   msg \in MessageType
 ==============================================================================

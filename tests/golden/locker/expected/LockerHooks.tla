@@ -76,7 +76,7 @@ BlankMessage ==
   [kind |-> "Put", number |-> 0, length |-> 0, version |-> 0, slip |-> 0, box |-> 0, turn |-> 0, place |-> 0,
    row |-> 0, body |-> 0]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -90,11 +90,11 @@ MessageType ==
   [kind : {"Put", "Get", "Ask", "Done", "Full"}, number : Wide, length : 0..65535, version : 0..255,
    slip : Wide, box : 0..3, turn : 0..1048575, place : 0..255, row : 0..255, body : Wide]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   cell \in CellTypes[table]
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   msg \in MessageType
 ==============================================================================

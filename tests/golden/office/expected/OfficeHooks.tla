@@ -104,7 +104,7 @@ TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[tab
 BlankMessage ==
   [kind |-> "Write", desk |-> 0, number |-> 0, title |-> 0, cabinet |-> 0, note |-> 0, former |-> 0]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -118,11 +118,11 @@ MessageType ==
   [kind : {"Write", "Ask", "Written", "Refused"}, desk : 0..15, number : Wide, title : Wide, cabinet : 0..3,
    note : 0..3, former : Wide]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   cell \in CellTypes[table]
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   msg \in MessageType
 ==============================================================================

@@ -84,7 +84,7 @@ TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[tab
 BlankMessage ==
   [kind |-> "Vote", voter |-> 0, ballot |-> 0, weight |-> 0, box |-> 0]
 
-\* What stands for bytes and for integers of more than 31 bits. A model may have other values for them.
+\* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
 
 \* The layout's types: what each cell and each message may be.
@@ -96,13 +96,13 @@ CellTypes == [
 MessageType ==
   [kind : {"Vote", "Counted", "Late", "Again"}, voter : 0..1023, ballot : Wide, weight : 0..15, box : Wide]
 
-\* Whether a cell of a table has its type.
+\* True if a cell of a table has its type.
 CellOK(table, cell) ==
   /\ cell \in CellTypes[table]
   /\ CASE table = "box" -> Cardinality(cell.voters) <= MaxVoters
        [] OTHER -> TRUE
 
-\* Whether a message has its type.
+\* True if a message has its type.
 MessageOK(msg) ==
   msg \in MessageType
 ==============================================================================
