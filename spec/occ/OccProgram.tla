@@ -16,7 +16,7 @@ Arrived(message) ==
                      !.shelf = ShelfOf(message.key), !.stowed = FALSE, !.moved = FALSE, !.claimed = FALSE, !.done = FALSE,
                      !.gone = {}, !.intent = 0]
 
-\* What the hooks hand over to one another is none of the client's business.
+\* The client never sees the fields that the hooks hand over to one another.
 Answer(message) == Arrived(HandedOver(message, BlankMessage))
 
 Validated(message, peer) == MadeFor(message.secret, peer)
