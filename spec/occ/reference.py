@@ -134,7 +134,7 @@ class Reference(kv.Reference):
             )
         if kind == "CONFLICT" and answer.version not in self._conflicting(message):
             found.append(
-                f"CONFLICT says version {answer.version} of key {message.key}, and should say "
+                f"CONFLICT has version {answer.version} of key {message.key}, but should have "
                 f"{self._conflicting(message)}"
             )
         return found
@@ -164,7 +164,7 @@ class Reference(kv.Reference):
             return []
         found = []
         if answer.version != version:
-            found.append(f"COMMITTED says version {answer.version} of key {intent.key}, and should say {version}")
+            found.append(f"COMMITTED has version {answer.version} of key {intent.key}, but should have {version}")
         if answer.key != intent.key:
             found.append(f"place {message.place} has locked key {intent.key}, and key {answer.key} was committed")
         return found

@@ -109,7 +109,12 @@ def test_it_conforms_in_every_form(office, work):
             "OFFICE_TABLE_SHEET, message->desk ^ 1)",
             "user, layout, userspace",
         ),
-        ("office_user.c", "return STEPWISE_AGAIN;", "return STEPWISE_REPLY;", "user, layout, userspace"),
+        (
+            "office_user.c",
+            "stepwise_verdict(outcome) != STEPWISE_REPLY",
+            "stepwise_verdict(outcome) == STEPWISE_CONTINUE",
+            "user, layout, userspace",
+        ),
         ("office.bpf.c", "stepwise_conform_env.cpu & 0xffff", "stepwise_conform_env.cpu & 0xfffe", "xdp, layout"),
         ("office_user.c", "from->cpu & 0xffff", "from->cpu & 0xfffe", "xdp, layout, userspace"),
     ],

@@ -108,8 +108,8 @@ STORED = "\tchange += stepwise_replace(payload, LOCKER_WIRE_VERSION, 1, message-
         ("locker_user.c", "\t\t*message = after;\n", "", "userspace"),
         (
             "locker_user.c",
-            "stepwise_is_changed(outcome) && !stepwise_compare_and_swap(element, before, "
-            "locker_boxes_cell_pack(&boxes))",
+            "stepwise_is_changed(outcome) &&\n\t\t    "
+            "!stepwise_compare_and_swap(element, before, locker_boxes_cell_pack(&boxes))",
             "false",
             "boxes[",
         ),

@@ -263,7 +263,7 @@ def test_a_fault_ends_the_command_and_says_how_to_replay_it(
         (["rows", "--inputs", "0"], "'0' is not a number of inputs"),
         (["rows", "--seed", "0"], "'0' is not a seed"),
         (["--replay", "a.input"], "name the one target"),
-        (["rows", "--replay", "nowhere.input"], "replaying nowhere.input: there is no such file"),
+        (["rows", "--replay", "nowhere.input"], "replaying nowhere.input: it does not exist"),
     ],
 )
 def test_mistakes_get_a_sentence(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,7 +72,7 @@ def test_store_agrees_with_a_dict():
 def test_wrong_store_is_found_out_and_the_example_is_short(monkeypatch):
     """Shrunk, an example has little but what it takes: an open, an insert, a delete, an insert."""
     monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=Careless, Actor=kv_reference.Actor))
-    with pytest.raises(AssertionError, match="INSERTED says version 2 of key \\d+ and should say 1") as failure:
+    with pytest.raises(AssertionError, match="INSERTED has version 2 of key \\d+, but should have 1") as failure:
         for seed in range(1, 20):
             play("kv", KV_VARIANTS[1], 2, seed, 40)
     arrived = [line for note in failure.value.__notes__ for line in note.split("\n") if " arrived: " in line]

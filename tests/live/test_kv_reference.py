@@ -319,12 +319,12 @@ def test_what_needs_the_daemon(kind, key, changes, needed):
 @pytest.mark.parametrize(
     "kind, answer, changes, complaint",
     [
-        ("GET", "VALUE", {"version": 2}, "VALUE says version 2 of key 3 and should say 3"),
+        ("GET", "VALUE", {"version": 2}, "VALUE has version 2 of key 3, but should have 3"),
         ("GET", "VALUE", {"version": 3, "length": 2}, "key 3 was read as version 3 of 2 bytes"),
         ("GET", "VALUE", {"version": 3, "key": 1}, "the answer's key is 1"),
-        ("UPDATE", "UPDATED", {"version": 5}, "UPDATED says version 5 of key 3 and should say 4"),
-        ("DELETE", "DELETED", {"version": 4}, "DELETED says version 4 of key 3 and should say 3"),
-        ("INSERT", "EXISTS", {"version": 2}, "EXISTS says version 2 of key 3 and should say 3"),
+        ("UPDATE", "UPDATED", {"version": 5}, "UPDATED has version 5 of key 3, but should have 4"),
+        ("DELETE", "DELETED", {"version": 4}, "DELETED has version 4 of key 3, but should have 3"),
+        ("INSERT", "EXISTS", {"version": 2}, "EXISTS has version 2 of key 3, but should have 3"),
     ],
 )
 def test_wrong_answers(kind, answer, changes, complaint):
@@ -336,7 +336,7 @@ def test_wrong_answers(kind, answer, changes, complaint):
 def test_an_answer_is_remembered_with_its_version():
     again = message("UPDATE", 16, key=3, **VALUE)
     assert filled().answered(again, message("UPDATED", 16, version=3, key=3, **VALUE)) == []
-    assert "asked for again, with 4" in filled().answered(again, message("UPDATED", 16, version=4, key=3, **VALUE))[0]
+    assert "came with version 3, but a repeated request got 4" in filled().answered(again, message("UPDATED", 16, version=4, key=3, **VALUE))[0]
 
 
 def test_a_write_that_waits_is_given_up_with_the_next():

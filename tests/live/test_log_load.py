@@ -152,7 +152,7 @@ def test_wrong_answers(operations, complaint):
     "entries, complaint",
     [
         (ENTRIES[:-1], "was answered Stored:4 of (1, 0, 4), and is in no file"),
-        (ENTRIES[1:], "a file has (1, 0, 2), and 1 is next there"),
+        (ENTRIES[1:], "a file has (1, 0, 2), but 1 is next there"),
         ([*ENTRIES, entry(5, 7, 1, transaction=4)], "transaction 4 is there twice: (1, 0, 4) and (1, 0, 5)"),
         ([*ENTRIES[:-1], ENTRIES[-1] | {"value": "0000"}], "was answered Stored:4 of (1, 0, 4), and is in no file"),
         ([*ENTRIES[:-1], ENTRIES[-1] | {"key": 8}], "no client asked for it"),

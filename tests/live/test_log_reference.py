@@ -176,7 +176,7 @@ def test_what_comes_again_has_its_place():
     assert reference.expect(again) == {"APPENDED"}
     assert reference.answered(again, message("APPENDED", 15, **place(1, 4))) == []
     assert (
-        "when it was asked for again, as Place(epoch=1, log=0, number=2)"
+        "but a repeated request got Place(epoch=1, log=0, number=2)"
         in reference.answered(again, message("APPENDED", 15, **place(0, 2)))[0]
     )
 

@@ -165,7 +165,7 @@ def test_outcomes(kind, fields, outcomes):
             "COMMIT",
             {"place": 2, "key": 1},
             {"kind": "COMMITTED", "version": 1},
-            "COMMITTED says version 1 of key 1, and should say 2",
+            "COMMITTED has version 1 of key 1, but should have 2",
         ),
         (
             "COMMIT",
@@ -173,10 +173,10 @@ def test_outcomes(kind, fields, outcomes):
             {"kind": "COMMITTED", "version": 1, "key": 1},
             "has locked key 3, and key 1 was committed",
         ),
-        ("LOCK", {"key": 1, "place": 1}, {"kind": "CONFLICT", "version": 0}, "CONFLICT says version 0 of key 1"),
+        ("LOCK", {"key": 1, "place": 1}, {"kind": "CONFLICT", "version": 0}, "CONFLICT has version 0 of key 1"),
         ("GET", {"key": 1}, {"kind": "VALUE", "version": 1, **VALUE}, "key 1 was read as not locked"),
         ("GET", {"key": 5}, {"kind": "MISSING", "locked": True}, "key 5 was read as locked"),
-        ("GET", {"key": 5}, {"kind": "MISSING", "version": 4}, "MISSING says version 4 of key 5 and should say 0"),
+        ("GET", {"key": 5}, {"kind": "MISSING", "version": 4}, "MISSING has version 4 of key 5, but should have 0"),
     ],
 )
 def test_wrong_answers(kind, fields, said, complaint):

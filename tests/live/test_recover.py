@@ -32,7 +32,7 @@ VERSIONS = 30
 WITH_DAEMONS = """
 import sys
 from pathlib import Path
-from harness import recover, service
+from harness.operate import recover, service
 recover.daemon = service.daemon = {"log": Path(sys.argv[1]), "kv": Path(sys.argv[2])}.__getitem__
 raise SystemExit(recover.main([sys.argv[3], "--first"]))
 """

@@ -8,7 +8,7 @@ import pytest
 
 from codegen import ir
 from codegen.emit.tla_types import LINE_MAX, TlaTypes
-from harness import tlc
+from harness.tla import tlc
 
 TYPED = TlaTypes(frozenset({"Room", "Ways"}))
 COLOUR = ir.Enum("door.colour", ("Red", "Blue"))
