@@ -142,9 +142,7 @@ def test_handed_over_fields_follow_the_others(cloakroom):
 
 
 DECODED = "\treturn message->kind <= CLOAKROOM_MESSAGE_KIND_NOTHING"
-STORE = (
-    "stepwise_correct_checksum(udp,\n\t\t\t\t  cloakroom_store_handover((unsigned char *)(udp + 1), message));"
-)
+STORE = "stepwise_correct_checksum(udp,\n\t\t\t\t  cloakroom_store_handover((unsigned char *)(udp + 1), message));"
 
 
 @pytest.mark.parametrize(

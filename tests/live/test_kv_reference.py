@@ -336,7 +336,10 @@ def test_wrong_answers(kind, answer, changes, complaint):
 def test_an_answer_is_remembered_with_its_version():
     again = message("UPDATE", 16, key=3, **VALUE)
     assert filled().answered(again, message("UPDATED", 16, version=3, key=3, **VALUE)) == []
-    assert "came with version 3, but a repeated request got 4" in filled().answered(again, message("UPDATED", 16, version=4, key=3, **VALUE))[0]
+    assert (
+        "came with version 3, but a repeated request got 4"
+        in filled().answered(again, message("UPDATED", 16, version=4, key=3, **VALUE))[0]
+    )
 
 
 def test_a_write_that_waits_is_given_up_with_the_next():
