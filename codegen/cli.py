@@ -219,13 +219,19 @@ def _schema(_: argparse.Namespace) -> int:
 
 
 def editor_settings() -> str:
-    """Returns the settings of Visual Studio Code: the folders of TLA+ modules, relative to the one of any module."""
+    """Returns the settings of Visual Studio Code: the folders of TLA+ modules, relative to the one of any module.
+
+    A module is two folders deep, or three if it is in a room.
+    """
+    names = protocols()
     folders = [
-        "..",
-        "../../spec/lib",
-        *(f"../../{part}/{name}" for part in ("spec", "generated") for name in protocols()),
+        "spec/lib",
+        *(f"spec/{name}" for name in names),
+        *(f"spec/{name}/model" for name in names),
+        *(f"generated/{name}" for name in names),
     ]
-    return json.dumps({"tlaplus.moduleSearchPaths": folders}, indent=2) + "\n"
+    paths = [f"{up}/{folder}" for up in ("../..", "../../..") for folder in folders]
+    return json.dumps({"tlaplus.moduleSearchPaths": paths}, indent=2) + "\n"
 
 
 def _fresh(_: argparse.Namespace) -> int:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SPEC = REPOSITORY / "spec"
+MODEL, LIVE, BENCH = "model", "live", "bench"
+"""The rooms of a protocol's folder: its models, what live tests need, and what benchmarks need."""
 GENERATED = REPOSITORY / "generated"
 BUILD = REPOSITORY / "build"
 RUNTIME = REPOSITORY / "runtime"

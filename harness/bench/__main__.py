@@ -113,7 +113,7 @@ def main() -> int:
         names = [name for name in chosen(arguments.protocols) if has_benchmark(name) or arguments.protocols]
         for name in names:
             if not has_benchmark(name):
-                raise BenchError(f"{name} has no benchmark: add spec/{name}/bench.py and bench.h")
+                raise BenchError(f"{name} has no benchmark: add spec/{name}/bench/bench.py and bench.h")
             missed += bench(name, arguments)
     except (BenchError, UnknownProtocol, RigError, BpfError, results.ResultsError) as error:
         print(f"bench: error: {error}", file=sys.stderr)

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from codegen.layout.folders import used_folders
-from harness.base.protocols import BUILD, REPOSITORY, RUNTIME_INCLUDE, SPEC
+from harness.base.protocols import BENCH, BUILD, REPOSITORY, RUNTIME_INCLUDE, SPEC
 from harness.builds.make import BuildError, make
 from harness.builds.program_variants import form_for, merged
 
@@ -41,7 +41,7 @@ class Client:
 class Build:
     """The compiled files of one protocol.
 
-    plugin: spec/<protocol>/bench.py. codec: the generated Python codec, for the benchmark's sizes.
+    plugin: spec/<protocol>/bench/bench.py. codec: the generated Python codec, for the benchmark's sizes.
     home: the build folder.
     counter_names: in the order of the map `counters`.
     """
@@ -62,7 +62,7 @@ class Build:
 
 
 def has_benchmark(protocol: str) -> bool:
-    return all((SPEC / protocol / name).exists() for name in ("bench.py", "bench.h"))
+    return all((SPEC / protocol / BENCH / name).exists() for name in ("bench.py", "bench.h"))
 
 
 def build(
@@ -74,7 +74,7 @@ def build(
     benchmark's sizes.
     programs_only: compile nothing for userspace. The daemon and the kernel-UDP server are then missing.
     """
-    plugin = load_module(f"bench_of_{protocol}", SPEC / protocol / "bench.py")
+    plugin = load_module(f"bench_of_{protocol}", SPEC / protocol / BENCH / "bench.py")
     spec = SPEC / protocol
     home = BUILD / "bench" / (f"{protocol}-{variant}" if variant else protocol)
     generated = home / "generated"
@@ -89,7 +89,7 @@ def build(
         make(protocol, generated, home, *made, doing=f"building {home.name} for benchmarks")
     except BuildError as error:
         raise BenchError(str(error)) from None
-    include = [spec, *used_folders(spec), generated, *RUNTIME_INCLUDE]
+    include = [*(folder / BENCH for folder in (spec, *used_folders(spec))), generated, *RUNTIME_INCLUDE]
     codec = load_module(f"bench_codec_of_{home.name.replace('-', '_')}", generated / f"{protocol}_codec.py")
     return Build(
         protocol=protocol,

@@ -5,7 +5,7 @@
  * has its own UDP port. The protocol's workload chooses the requests.
  */
 #ifndef BENCH_REQUESTS
-#define BENCH_REQUESTS "bench.h" /* the protocol's spec/<protocol>/bench.h */
+#define BENCH_REQUESTS "bench.h" /* the protocol's spec/<protocol>/bench/bench.h */
 #endif
 #include BENCH_REQUESTS
 #include "client.bpf.h"

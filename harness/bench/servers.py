@@ -202,7 +202,7 @@ class WithDaemon:
     def _seed_option(self) -> list[str]:
         """Choose the plain seed, if the protocol has one, so that runs can be compared.
 
-        Crowded keys are chosen by the seed (spec/kv/bench_workload.h).
+        Crowded keys are chosen by the seed (spec/kv/bench/bench_workload.h).
         """
         return ["--seed", str(PLAIN)] if hasattr(self.build.codec, "seed") else []
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Slots, as a protocol's workload uses them. A workload is spec/<protocol>/bench.h, or fill.h for
- * `just fill`. It defines
+ * Slots, as a protocol's workload uses them. A workload is spec/<protocol>/bench/bench.h, or fill.h
+ * for `just fill`. It defines
  *
  *   BENCH_PAYLOAD_SIZE   bytes of every message on the wire
  *   bench_next_request() turns the answer in `payload` into the slot's next

@@ -40,7 +40,8 @@ def _chosen(protocol: str, which: str) -> list[Model]:
     known = models.protocols()
     if protocol in models.without_models():
         raise TlcError(
-            f"{protocol} has no models: spec/{protocol}/{FILE} does not exist; {DESCRIBED_IN} says how to write it"
+            f"{protocol} has no models: spec/{protocol}/model/{FILE} does not exist; {DESCRIBED_IN} says how to write "
+            "it"
         )
     if protocol != "all" and protocol not in known:
         raise TlcError(f"{protocol!r} has no models; choose from: {', '.join(known)}, all")
@@ -146,7 +147,7 @@ def main() -> int:
     failing = sum(report.model.must_fail for report in reports)
     if arguments.protocol == "all":
         for name in models.without_models():
-            print(f"{name} has no models (spec/{name}/{FILE} does not exist), so nothing is checked")
+            print(f"{name} has no models (spec/{name}/model/{FILE} does not exist), so nothing is checked")
     print(
         f"{counted(len(reports), 'model')} ({failing} that must fail), {counted(states, 'distinct state')}, "
         f"{run.seconds:.0f} s: " + (counted(len(surprised), "SURPRISE") if surprised else "all as expected")

@@ -71,7 +71,9 @@ def demonstrate(screen: Screen, protocol: str, arguments: argparse.Namespace) ->
     """Demonstrate one protocol, from its model on. Returns whether everything was as it should be."""
     phases = plugin.workload(protocol).demo.get("phases", [])
     if not phases:
-        raise LiveError(f"{protocol} has no demonstration: add phases under `demo` to spec/{protocol}/workload.yaml")
+        raise LiveError(
+            f"{protocol} has no demonstration: add phases under `demo` to spec/{protocol}/live/workload.yaml"
+        )
     if arguments.phase_seconds:
         phases = [{**phase, "seconds": arguments.phase_seconds} for phase in phases]
     screen.title(f"{protocol}: from the model to live traffic")

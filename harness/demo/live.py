@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.base.protocols import SPEC
+from harness.base.protocols import LIVE, SPEC
 from harness.demo.screen import Screen
 from harness.live.counts import xdp_only
 from harness.live.judge import judge
@@ -92,9 +92,9 @@ class Live:
 
     def _scene(self) -> Any:
         name = self._server.build.name
-        if not (SPEC / name / "scene.py").exists():
+        if not (SPEC / name / LIVE / "scene.py").exists():
             return None
-        module = importlib.import_module(f"spec.{name}.scene")
+        module = importlib.import_module(f"spec.{name}.live.scene")
         return module.Scene(self._server.build.codec, self._server.build.capacities, self._connect)
 
     def _phase(self, spec: dict[str, Any], number: int) -> bool:

@@ -43,7 +43,7 @@ def ask(protocol: str, name: str, seconds: float) -> dict[str, float]:
         raise LiveError(f"cannot look up the address of {name}: {error.strerror}") from error
     phases = plugin.workload(protocol).demo.get("phases", [])
     if not phases:
-        raise LiveError(f"{protocol} has no load: add phases under `demo` to spec/{protocol}/workload.yaml")
+        raise LiveError(f"{protocol} has no load: add phases under `demo` to spec/{protocol}/live/workload.yaml")
     arguments = ["--server", address, "--seconds", str(seconds), *plugin.load_arguments(phases[0])]
     done = subprocess.run([load_of(protocol), *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from harness.base.protocols import REPOSITORY, RUNTIME_INCLUDE, SPEC
+from harness.base.protocols import BENCH, REPOSITORY, RUNTIME_INCLUDE, SPEC
 from harness.bench.build import Client, compile_bpf
 from harness.bench.campaign import aside, opened_link
 from harness.bench.link import Link, SlotStates
@@ -196,16 +196,18 @@ def fill(
 
 
 def has_fill(protocol: str) -> bool:
-    return all((SPEC / protocol / name).exists() for name in ("fill.py", "fill.h"))
+    return all((SPEC / protocol / BENCH / name).exists() for name in ("fill.py", "fill.h"))
 
 
 def plugin_of(protocol: str) -> ModuleType:
     if not has_fill(protocol):
-        raise LiveError(f"{protocol} cannot be filled: add spec/{protocol}/fill.py and fill.h (docs/reference/live.md)")
-    return importlib.import_module(f"spec.{protocol}.fill")
+        raise LiveError(
+            f"{protocol} cannot be filled: add spec/{protocol}/bench/fill.py and fill.h (docs/reference/live.md)"
+        )
+    return importlib.import_module(f"spec.{protocol}.bench.fill")
 
 
 def client_of(built: Build) -> Client:
-    include = [SPEC / built.name, built.generated, *RUNTIME_INCLUDE]
+    include = [SPEC / built.name / BENCH, built.generated, *RUNTIME_INCLUDE]
     program = compile_bpf(REPOSITORY / "harness/bench/client.bpf.c", built.directory, include, requests="fill.h")
     return Client(program, built.codec.PORT, built.codec.WIRE_SIZE)

@@ -6,5 +6,5 @@
     python -m harness.fuzz crash PROTOCOL [--crashes N] [--records N]
     python -m harness.fuzz parsers [PROTOCOL ...] [--inputs N] [--seed S]    (harness/fuzz_targets/parsers)
 
-A protocol brings spec/<p>/workload.yaml, reference.py (Reference, Actor), history.go, workload.h and recovery.py.
+A protocol brings spec/<p>/live/workload.yaml, reference.py (Reference, Actor), history.go, workload.h and recovery.py.
 """

@@ -82,7 +82,7 @@ def crash_under_load(
     spec = plugin.workload(protocol).crash
     if not spec:
         raise LiveError(
-            f"{protocol} has no load for a crash of its server: spec/{protocol}/workload.yaml has no `crash`"
+            f"{protocol} has no load for a crash of its server: spec/{protocol}/live/workload.yaml has no `crash`"
         )
     built = build(protocol, spec.get("override"))
     drain, recovery = built.protocol.drain, plugin.recovery(protocol)

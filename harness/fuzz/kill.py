@@ -89,7 +89,9 @@ def kill_under_load(
     """
     spec = plugin.workload(protocol).kill
     if not spec:
-        raise LiveError(f"{protocol} has no load for kills of its daemon: spec/{protocol}/workload.yaml has no `kill`")
+        raise LiveError(
+            f"{protocol} has no load for kills of its daemon: spec/{protocol}/live/workload.yaml has no `kill`"
+        )
     if receive_buffer is not None:
         spec = {**spec, **{part: spec.get(part, {}) | differs for part, differs in spec.get("starved", {}).items()}}
     built = build(protocol, spec.get("override"))

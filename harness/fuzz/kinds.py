@@ -72,16 +72,16 @@ class Kind:
 
 def _without_reference(protocol: str) -> str | None:
     if not plugin.has_reference(protocol):
-        return f"it has no reference to compare with: spec/{protocol}/reference.py does not exist"
-    return None if plugin.workload(protocol).fuzz else f"spec/{protocol}/workload.yaml has no `fuzz`"
+        return f"it has no reference to compare with: spec/{protocol}/live/reference.py does not exist"
+    return None if plugin.workload(protocol).fuzz else f"spec/{protocol}/live/workload.yaml has no `fuzz`"
 
 
 def _without_load(protocol: str) -> str | None:
-    return None if plugin.workload(protocol).kill else f"spec/{protocol}/workload.yaml has no `kill`"
+    return None if plugin.workload(protocol).kill else f"spec/{protocol}/live/workload.yaml has no `kill`"
 
 
 def _without_drain(protocol: str) -> str | None:
-    return None if plugin.workload(protocol).crash else f"spec/{protocol}/workload.yaml has no `crash`"
+    return None if plugin.workload(protocol).crash else f"spec/{protocol}/live/workload.yaml has no `crash`"
 
 
 def _examples(turn: Turn) -> Round:

@@ -56,7 +56,7 @@ def variants(protocol: str) -> list[dict[str, Any]]:
     """The overrides of the layout that rounds take in turn. Raises LiveError if the workload has no `fuzz`."""
     spec = plugin.workload(protocol).fuzz
     if not spec:
-        raise LiveError(f"{protocol} cannot be fuzzed: spec/{protocol}/workload.yaml has no `fuzz`")
+        raise LiveError(f"{protocol} cannot be fuzzed: spec/{protocol}/live/workload.yaml has no `fuzz`")
     return spec.get("variants") or [{}]
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.base.folder_lock import alone
-from harness.base.protocols import BUILD, REPOSITORY, SPEC
+from harness.base.protocols import BUILD, LIVE, REPOSITORY, SPEC
 
 SOURCE = Path(__file__).resolve().parent
 VERDICTS = {0: "linearizable", 1: "not linearizable", 3: "undecided"}
@@ -79,7 +79,7 @@ def write(path: Path, operations: Iterable[Operation]) -> None:
 
 def build(protocol: str, build_dir: Path | None = None) -> Path:
     """Build the checker of a protocol and return its path."""
-    model = SPEC / protocol / "history.go"
+    model = SPEC / protocol / LIVE / "history.go"
     if not model.exists():
         raise HistoriesError(
             f"{protocol} has no model of its histories: {model.relative_to(REPOSITORY)} does not exist"

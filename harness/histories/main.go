@@ -4,7 +4,7 @@
 // the order of these instants.
 //
 // The protocol's model is package protocol. The build copies it from
-// spec/<protocol>/history.go: see harness/histories/__init__.py.
+// spec/<protocol>/live/history.go: see harness/histories/__init__.py.
 package main
 
 import (

@@ -20,7 +20,7 @@ from codegen import ir
 from codegen.compile import load
 from codegen.layout.folders import used_folders
 from harness.base.folder_lock import alone
-from harness.base.protocols import BUILD, REPOSITORY, SPEC
+from harness.base.protocols import BUILD, LIVE, REPOSITORY, SPEC
 from harness.builds.make import BuildError, make
 from harness.builds.program_variants import form_for, merged
 from harness.builds.protocol import build as build_shipped
@@ -74,16 +74,14 @@ class Build:
 
     def load_program(self) -> Path:
         """Compile harness/live/load.c with the protocol's workload, and return the program's path."""
-        if not (SPEC / self.name / "workload.h").exists():
-            raise LiveError(f"{self.name} has no load: spec/{self.name}/workload.h does not exist")
+        if not (SPEC / self.name / LIVE / "workload.h").exists():
+            raise LiveError(f"{self.name} has no load: spec/{self.name}/live/workload.h does not exist")
         program = self.directory / "load"
-        used = [str(folder) for folder in used_folders(SPEC / self.name)]
+        used = used_folders(SPEC / self.name)
         include = [
             "harness/live",
-            f"spec/{self.name}",
-            *used,
-            "spec/lib",
-            str(self.generated),
+            *(folder / LIVE for folder in (SPEC / self.name, *used, SPEC / "lib")),
+            self.generated,
             "runtime",
             "runtime/abi",
         ]

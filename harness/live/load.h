@@ -2,7 +2,7 @@
 /*
  * Puts many clients on a server, over real UDP sockets, and records the answers to
  * each. load.c handles sockets and clocks. The protocol's workload, in
- * spec/<protocol>/workload.h, chooses the requests. It defines
+ * spec/<protocol>/live/workload.h, chooses the requests. It defines
  *
  *   struct workload_client            one client, zeroed before it starts
  *   struct workload                   the options, zeroed before they are read

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from codegen.errors import SpecErrors
 from harness.base import yaml_documents
-from harness.base.protocols import SPEC, chosen
+from harness.base.protocols import LIVE, SPEC, chosen
 
 
 class LiveError(Exception):
@@ -24,7 +24,7 @@ class NotPlayed(LiveError):
 
 @dataclass(frozen=True)
 class Workload:
-    """The content of spec/<p>/workload.yaml: how live tests exercise a protocol."""
+    """The content of spec/<p>/live/workload.yaml: how live tests exercise a protocol."""
 
     fuzz: dict[str, Any] = field(default_factory=dict)
     """Variants of the layout (small tables, so that everything collides), and the number of actors."""
@@ -94,7 +94,7 @@ class _File(yaml_documents.Strict):
 def workload(protocol: str) -> Workload:
     """The protocol's workload; empty if it has none."""
     chosen([protocol])
-    path = SPEC / protocol / "workload.yaml"
+    path = SPEC / protocol / LIVE / "workload.yaml"
     if not path.exists():
         return Workload()
     try:
@@ -105,20 +105,20 @@ def workload(protocol: str) -> Workload:
 
 def has_reference(protocol: str) -> bool:
     """Whether the protocol has a reference to fuzz it against."""
-    return (SPEC / protocol / "reference.py").exists()
+    return (SPEC / protocol / LIVE / "reference.py").exists()
 
 
 def recovery(protocol: str) -> type[Any] | None:
-    """The class `Recovery` of spec/<p>/recovery.py, or None. It compares clients' answers with the drained files."""
-    if not (SPEC / protocol / "recovery.py").exists():
+    """The class `Recovery` of live/recovery.py, or None. It compares clients' answers with the drained files."""
+    if not (SPEC / protocol / LIVE / "recovery.py").exists():
         return None
-    found: type[Any] = importlib.import_module(f"spec.{protocol}.recovery").Recovery
+    found: type[Any] = importlib.import_module(f"spec.{protocol}.live.recovery").Recovery
     return found
 
 
 def reference(protocol: str) -> ModuleType:
-    """The module spec/<p>/reference.py, with `Reference(codec, capacities)` and `Actor(codec, capacities)`."""
-    return importlib.import_module(f"spec.{protocol}.reference")
+    """The module spec/<p>/live/reference.py, with `Reference(codec, capacities)` and `Actor(codec, capacities)`."""
+    return importlib.import_module(f"spec.{protocol}.live.reference")
 
 
 def load_arguments(spec: dict[str, Any]) -> list[str]:

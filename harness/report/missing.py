@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.base.protocols import SPEC, protocols
+from harness.base.protocols import BENCH, SPEC, protocols
 from harness.data.cells import FORMS
 from harness.kernels.kernel_list import listed
 from harness.mutants.catalogue import GENERIC, CatalogueError, load
@@ -74,7 +74,7 @@ def mutants(found: Everything) -> list[str]:
 
 
 def bench(found: Everything) -> list[str]:
-    lacking = [name for name in _with("bench.py") if name not in found.bench]
+    lacking = [name for name in _with(f"{BENCH}/bench.py") if name not in found.bench]
     return _commands("just bench", lacking, bool(found.bench), every="just bench all")
 
 
@@ -88,7 +88,7 @@ def fuzz(found: Everything) -> list[str]:
 
 
 def fill(found: Everything) -> list[str]:
-    return [f"just fill {name}" for name in _with("fill.py") if name not in found.fill]
+    return [f"just fill {name}" for name in _with(f"{BENCH}/fill.py") if name not in found.fill]
 
 
 def containers(found: Everything) -> list[str]:
@@ -101,5 +101,5 @@ def _commands(command: str, lacking: list[str], is_any_there: bool, every: str =
 
 
 def _with(file: str) -> list[str]:
-    """Returns the protocols that have this file."""
+    """Returns the protocols that have this file in their folder."""
     return [name for name in protocols() if (SPEC / name / file).exists()]

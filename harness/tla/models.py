@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.layout.folders import used_folders
+from harness.base.protocols import MODEL
 from harness.base.protocols import protocols as all_protocols
 from harness.tla import models_file
 from harness.tla.models_file import FILE, Settings
@@ -48,13 +49,21 @@ class Model:
 
     @property
     def search_path(self) -> list[Path]:
-        folder = self.module.parent
-        used = [other for other in used_folders(folder) if other != LIBRARY]
-        return [folder, LIBRARY, ROOT / "generated" / self.protocol, *used]
+        """The folders of the modules that a model may extend."""
+        return [self.module.parent, *folders_of_modules(self.protocol)]
+
+
+def folders_of_modules(protocol: str) -> list[Path]:
+    """Returns the folders from which the models of a protocol may take modules."""
+    if protocol == "session":
+        return [LIBRARY]
+    spec = ROOT / "spec" / protocol
+    used = [other for other in used_folders(spec) if other != LIBRARY]
+    return [spec, LIBRARY, ROOT / "generated" / protocol, *(room for other in used for room in (other, other / MODEL))]
 
 
 def folder_of(protocol: str) -> Path:
-    return SESSION if protocol == "session" else ROOT / "spec" / protocol
+    return SESSION if protocol == "session" else ROOT / "spec" / protocol / MODEL
 
 
 def file_of(protocol: str) -> Path:
@@ -63,7 +72,7 @@ def file_of(protocol: str) -> Path:
 
 def protocols() -> list[str]:
     """Returns everything that has models: `session`, the library's module, then folders under spec/."""
-    found = {path.parent.name for path in (ROOT / "spec").glob(f"*/{FILE}")}
+    found = {path.parent.parent.name for path in (ROOT / "spec").glob(f"*/{MODEL}/{FILE}")}
     return ["session", *sorted(found)]
 
 

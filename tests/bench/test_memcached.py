@@ -11,8 +11,8 @@ import pytest
 from harness.bench.server_comparison import Contest, Settings
 from harness.bench.workload import Workload, uniform
 from harness.rig import Rig
-from spec.kv import bench
-from spec.kv.bench_memcached import Memcached
+from spec.kv.bench import bench
+from spec.kv.bench.bench_memcached import Memcached
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("memcached"), reason="memcached is not installed (./bootstrap installs it)"

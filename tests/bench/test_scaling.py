@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.base.protocols import SPEC, protocols
+from harness.base.protocols import BENCH, SPEC, protocols
 from harness.bench import serving_cores
 from harness.bench.build import has_benchmark, load_module
 from harness.bench.link import Flight
@@ -75,7 +75,7 @@ def test_serving_cores_are_told_in_terms_of_one():
 
 @pytest.mark.parametrize("protocol", [name for name in protocols() if has_benchmark(name)])
 def test_a_protocols_scales_are_whole(protocol):
-    plugin = load_module(f"scales_of_{protocol}", SPEC / protocol / "bench.py")
+    plugin = load_module(f"scales_of_{protocol}", SPEC / protocol / BENCH / "bench.py")
     assert plugin.SCALES
     for each in plugin.SCALES.values():
         labels = [point.label for point in each.points]

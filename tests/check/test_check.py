@@ -102,7 +102,7 @@ def test_a_protocol_without_models_is_named(
     monkeypatch.setattr(sys, "argv", ["check", "counter"])
     assert command.main() == 1
     assert (
-        "counter has no models: spec/counter/models.yaml does not exist; docs/reference/models.md says how"
+        "counter has no models: spec/counter/model/models.yaml does not exist; docs/reference/models.md says how"
         in capsys.readouterr().err
     )
     monkeypatch.setattr(command, "_check_all", lambda chosen, recording: [])

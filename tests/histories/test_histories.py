@@ -189,5 +189,5 @@ def test_operation_that_takes_effect_chunks_after_its_call(tmp_path):
 
 
 def test_protocol_without_a_model():
-    with pytest.raises(HistoriesError, match="spec/none/history.go does not exist"):
+    with pytest.raises(HistoriesError, match="spec/none/live/history.go does not exist"):
         check("none", [GOOD])

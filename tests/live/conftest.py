@@ -11,7 +11,7 @@ import pytest
 from harness.live.build import Build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.kv.client import KvCaller, KvSession
+from spec.kv.live.client import KvCaller, KvSession
 
 
 def connected(server: Server) -> socket.socket:

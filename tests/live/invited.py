@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.lib.session_client import Session
+from spec.lib.live.session_client import Session
 
 SECRET = b"12345678"
 TOKEN = b"invited."

@@ -11,7 +11,7 @@ import socket
 import threading
 from typing import Any
 
-from spec.lib.session_reference import SessionReference
+from spec.lib.live.session_reference import SessionReference
 
 CAPACITIES = {"session": 64, "credential": 64, "answer": 64, "bucket": 8, "page": 4, "shelf": 512, "tail": 512}
 """Capacities of a small store."""

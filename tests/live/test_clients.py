@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from generated.lock import lock_codec as codec
-from spec.lib.session_client import LeaseEnded, OtherTerms, SessionError, lease_ns
-from spec.lock.client import LockCaller, LockSession, conflicts
-from spec.lock.reference import Reference
+from spec.lib.live.session_client import LeaseEnded, OtherTerms, SessionError, lease_ns
+from spec.lock.live.client import LockCaller, LockSession, conflicts
+from spec.lock.live.reference import Reference
 from tests.live import invited
 from tests.live.plain_server import PlainServer
 

@@ -15,8 +15,8 @@ from harness.live import plugin
 from harness.live.build import build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.kv import reference as kv_reference
-from spec.lock.reference import Actor, Reference
+from spec.kv.live import reference as kv_reference
+from spec.lock.live.reference import Actor, Reference
 
 VARIANTS = plugin.workload("lock").fuzz["variants"]
 KV_VARIANTS = plugin.workload("kv").fuzz["variants"]
@@ -135,7 +135,7 @@ def test_without_a_reference_it_is_a_sentence(capsys, monkeypatch):
     monkeypatch.setattr(plugin, "has_reference", lambda protocol: protocol != "limiter")
     assert main(["limiter", "--only", "examples", "--rounds", "1"]) == 2
     said = capsys.readouterr()
-    assert "limiter cannot be fuzzed" in said.err and "spec/limiter/reference.py does not exist" in said.out
+    assert "limiter cannot be fuzzed" in said.err and "spec/limiter/live/reference.py does not exist" in said.out
     assert "FAILED" not in said.out
 
 
@@ -160,7 +160,7 @@ def test_mistakes_of_the_command_line_are_sentences(capsys, arguments, complaint
     [
         (
             "fuzz: {actor: 2}\n",
-            "spec/limiter/workload.yaml:1:8: error: unknown key fuzz.actor (did you mean actors?); "
+            "spec/limiter/live/workload.yaml:1:8: error: unknown key fuzz.actor (did you mean actors?); "
             "known here: actors, variants; see "
             "docs/reference/live.md",
         ),
@@ -171,8 +171,8 @@ def test_mistakes_of_the_command_line_are_sentences(capsys, arguments, complaint
     ],
 )
 def test_a_workload_that_is_wrong(tmp_path, monkeypatch, text, complaint):
-    (tmp_path / "spec/limiter").mkdir(parents=True)
-    (tmp_path / "spec/limiter/workload.yaml").write_text(text)
+    (tmp_path / "spec/limiter/live").mkdir(parents=True)
+    (tmp_path / "spec/limiter/live/workload.yaml").write_text(text)
     monkeypatch.setattr(plugin, "SPEC", tmp_path / "spec")
     monkeypatch.setattr(yaml_documents, "REPOSITORY", tmp_path)
     with pytest.raises(plugin.LiveError) as error:

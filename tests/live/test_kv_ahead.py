@@ -12,8 +12,8 @@ from harness.live.build import Build, build
 from harness.live.server import Server
 from harness.rig import bpf
 from harness.rig.netns import Rig
-from spec.kv.client import Entry, Outcome
-from spec.lib.session_client import NotServed
+from spec.kv.live.client import Entry, Outcome
+from spec.lib.live.session_client import NotServed
 
 # Three keys for each way, and room for all of them in any one page.
 FEW_BUCKETS = {

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from generated.kv import kv_codec as codec
-from spec.kv.client import VERSIONED, Entry, KvCaller, KvSession, Outcome, entry_of
-from spec.kv.reference import Reference
-from spec.lib.session_client import LeaseEnded, NotServed, SessionError
+from spec.kv.live.client import VERSIONED, Entry, KvCaller, KvSession, Outcome, entry_of
+from spec.kv.live.reference import Reference
+from spec.lib.live.session_client import LeaseEnded, NotServed, SessionError
 from tests.live import invited
 from tests.live.plain_server import CAPACITIES, OfEightBuckets, PlainServer
 

@@ -12,8 +12,8 @@ import pytest
 from harness.live.build import Build, build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.kv.client import Entry, KvCaller, Outcome
-from spec.lib.session_client import NotServed
+from spec.kv.live.client import Entry, KvCaller, Outcome
+from spec.lib.live.session_client import NotServed
 from tests.live.conftest import a_key_without_a_bit, marks
 
 # One bucket of two ways, and one page: the third key spills another.

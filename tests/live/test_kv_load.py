@@ -11,7 +11,7 @@ from harness.fuzz.kill import kill_under_load
 from harness.live.build import build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.kv.client import Entry, KvCaller, KvSession
+from spec.kv.live.client import Entry, KvCaller, KvSession
 
 LEAST = 1  # bytes of a receive buffer: the kernel makes the least of it that it gives
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from generated.kv import kv_codec
-from spec.kv.reference import Actor, Reference
+from spec.kv.live.reference import Actor, Reference
 from tests.live import invited
 
 CAPACITIES = {"session": 3, "credential": 3, "answer": 3, "bucket": 2, "page": 1, "shelf": 1, "tail": 1}

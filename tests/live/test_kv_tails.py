@@ -15,9 +15,9 @@ from harness.live.build import Build, build
 from harness.live.counts import tc_only
 from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
-from spec.kv.client import Entry, KvCaller, KvSession, Outcome
-from spec.kv.reference import Reference
-from spec.lib.session_client import NotServed
+from spec.kv.live.client import Entry, KvCaller, KvSession, Outcome
+from spec.kv.live.reference import Reference
+from spec.lib.live.session_client import NotServed
 from tests.live.conftest import a_key_without_a_bit, connected, marks
 
 # One bucket of two ways, one page, one shelf of three spots: the third key spills another, the fourth long value has no

@@ -18,8 +18,8 @@ from harness.live import plugin
 from harness.live.build import build
 from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
-from spec.log.client import LogCaller, LogSession, Place
-from spec.log.reference import Actor, Reference
+from spec.log.live.client import LogCaller, LogSession, Place
+from spec.log.live.reference import Actor, Reference
 from tests.live import invited
 from tests.live.plain_server import PlainServer
 

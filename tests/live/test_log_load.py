@@ -15,8 +15,8 @@ from harness import histories
 from harness.fuzz.kill import kill_under_load
 from harness.histories import NEVER, Operation
 from harness.live import plugin
-from spec.log import recovery
-from spec.log.recovery import Recovery, identity
+from spec.log.live import recovery
+from spec.log.live.recovery import Recovery, identity
 
 LEAST = 1  # bytes of a receive buffer: the kernel makes the least of it that it gives
 

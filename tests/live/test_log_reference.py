@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from generated.log import log_codec
-from spec.log.client import Place
-from spec.log.reference import Actor, Record, Reference, Written
+from spec.log.live.client import Place
+from spec.log.live.reference import Actor, Record, Reference, Written
 
 CAPACITIES = {"session": 3, "credential": 3, "answer": 3, "head": 2}
 SECRET = b"12345678"

@@ -15,8 +15,8 @@ from harness.live import plugin
 from harness.live.build import build
 from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
-from spec.occ import reference as occ
-from spec.occ.client import OccCaller, OccSession
+from spec.occ.live import reference as occ
+from spec.occ.live.client import OccCaller, OccSession
 from tests.live.conftest import connected
 
 VARIANTS = plugin.workload("occ").fuzz["variants"]

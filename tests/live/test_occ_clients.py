@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from generated.occ import occ_codec as codec
-from spec.lib.session_client import LeaseEnded
-from spec.occ.client import Conflict, OccCaller, OccSession, Transaction, TransactionError
-from spec.occ.reference import Reference
+from spec.lib.live.session_client import LeaseEnded
+from spec.occ.live.client import Conflict, OccCaller, OccSession, Transaction, TransactionError
+from spec.occ.live.reference import Reference
 from tests.live.plain_server import CAPACITIES, OfEightBuckets, PlainServer
 
 ACCOUNTS, BALANCE = range(1, 6), 100

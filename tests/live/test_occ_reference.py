@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from generated.occ import occ_codec
-from spec.occ.reference import Reference
+from spec.occ.live.reference import Reference
 
 CAPACITIES = {
     "session": 3,

@@ -15,8 +15,8 @@ from harness.live.build import Build, build
 from harness.live.server import Server, wait_until
 from harness.operate import recover
 from harness.rig.netns import Rig
-from spec.kv.client import Entry, KvCaller, KvSession
-from spec.log.client import LogCaller, LogSession
+from spec.kv.live.client import Entry, KvCaller, KvSession
+from spec.log.live.client import LogCaller, LogSession
 from tests.live.conftest import connected
 
 FEW_BUCKETS = {

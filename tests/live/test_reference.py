@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from generated.lock import lock_codec as codec
-from spec.lock.reference import Actor, Reference
+from spec.lock.live.reference import Actor, Reference
 from tests.live import invited
 
 CAPACITIES = {"session": 3, "credential": 3, "lock": 2, "overflow": 3}

@@ -14,7 +14,7 @@ from harness.data.row_files import Column
 from harness.live.build import Build, build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.kv.client import Entry, KvCaller, KvSession, Outcome
+from spec.kv.live.client import Entry, KvCaller, KvSession, Outcome
 from tests.live.conftest import connected
 
 # Buckets of two ways, so that half of the rows go to their pages.

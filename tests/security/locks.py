@@ -12,7 +12,7 @@ from typing import Any
 from harness.live.build import Build, build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.lock.client import LockCaller, LockSession
+from spec.lock.live.client import LockCaller, LockSession
 
 SESSIONS = 64
 SMALL = {"constants": {"Sessions": SESSIONS, "SessionsOfPeer": SESSIONS}, "tables": {"lock": {"capacity": 64}}}

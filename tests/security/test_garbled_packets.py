@@ -21,7 +21,7 @@ from harness.data.frames import Frame
 from harness.live.build import Build, build
 from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
-from spec.lib.session_client import Caller, Session
+from spec.lib.live.session_client import Caller, Session
 from tests.live.conftest import connected
 from tests.security.strangers import OVERRIDES, WAYS, frame, opened, strangers, wire
 

@@ -13,7 +13,7 @@ import pytest
 from harness.live.build import Build, build
 from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
-from spec.occ.client import OccCaller, OccSession
+from spec.occ.live.client import OccCaller, OccSession
 from tests.live.conftest import connected
 from tests.security.strangers import TRANSACTIONS, WAYS, opened, past_xdp, strangers, wire
 

@@ -10,8 +10,8 @@ import pytest
 from harness.live.build import Build, build
 from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
-from spec.kv.client import KvCaller, KvSession
-from spec.occ.client import OccCaller, OccSession
+from spec.kv.live.client import KvCaller, KvSession
+from spec.occ.live.client import OccCaller, OccSession
 from tests.live.conftest import connected
 from tests.security.strangers import OVERRIDES, opened, past_xdp, strangers, wire
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.rig.netns import Rig
-from spec.lib.session_client import SessionError
+from spec.lib.live.session_client import SessionError
 from tests.security import locks
 
 

@@ -14,8 +14,8 @@ import pytest
 from harness.live.build import Build, build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.kv.client import KvCaller, KvSession
-from spec.lib.session_client import NotServed
+from spec.kv.live.client import KvCaller, KvSession
+from spec.lib.live.session_client import NotServed
 from tests.live.conftest import connected
 from tests.security.strangers import NO_OPERATIONS, STORE, opened
 

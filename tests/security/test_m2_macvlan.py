@@ -11,7 +11,7 @@ from pyroute2 import netns as named_netns
 from harness.live.build import build
 from harness.live.server import Server
 from harness.rig.netns import Rig, entered
-from spec.kv.client import KvCaller, KvSession
+from spec.kv.live.client import KvCaller, KvSession
 from tests.live.conftest import connected
 from tests.security.strangers import STORE, opened
 

@@ -16,9 +16,9 @@ import pytest
 from harness.live.build import Build, build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.kv.client import KvCaller, KvSession
-from spec.lib.session_client import OtherAddress
-from spec.occ.client import OccCaller, OccSession
+from spec.kv.live.client import KvCaller, KvSession
+from spec.lib.live.session_client import OtherAddress
+from spec.occ.live.client import OccCaller, OccSession
 from tests.live.conftest import connected
 from tests.security.strangers import OVERRIDES, another_address, frame, opened, wire
 

@@ -16,7 +16,7 @@ from harness.live.build import Build, build
 from harness.live.server import Server
 from harness.rig.bpf import BpfError, Map
 from harness.rig.netns import Rig
-from spec.kv.client import Entry, KvCaller, KvSession
+from spec.kv.live.client import Entry, KvCaller, KvSession
 from tests.live.conftest import connected
 
 SMALL = {"tables": {"bucket": {"capacity": 4096}, "page": {"capacity": 256}}}

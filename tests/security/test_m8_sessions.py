@@ -15,7 +15,7 @@ import pytest
 from harness.live.build import Build, build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.lib.session_client import Caller, NoneFree, Session
+from spec.lib.live.session_client import Caller, NoneFree, Session
 from tests.live.conftest import connected
 from tests.security.strangers import LOCKS, another_address, frame, wire
 

@@ -16,7 +16,7 @@ import pytest
 from harness.live.build import build
 from harness.live.server import Server
 from harness.rig.netns import Rig
-from spec.kv.client import KvCaller, KvSession
+from spec.kv.live.client import KvCaller, KvSession
 from tests.live.conftest import connected
 from tests.security.strangers import STORE, opened
 

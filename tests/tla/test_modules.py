@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.layout.folders import used_folders
 from codegen.tla import sany
-from harness.base.protocols import protocols
+from harness.base.protocols import MODEL, protocols
 from harness.tla import models
 from harness.tla.tlc import ROOT
 
@@ -42,8 +41,7 @@ def _needed(folder: Path) -> list[Path]:
     """Returns the folders from which the modules of a folder may take others, as docs/reference/models.md says."""
     if folder.is_relative_to(LIBRARY):
         return [LIBRARY]
-    name = folder.name
-    return [ROOT / "spec" / name, LIBRARY, ROOT / "generated" / name, *used_folders(ROOT / "spec" / name)]
+    return models.folders_of_modules(folder.parent.name if folder.name == MODEL else folder.name)
 
 
 def _parsed(folder: Path, modules: Sequence[str], search_path: Iterable[str]) -> set[Path]:

@@ -58,7 +58,11 @@ def test_an_editor_is_told_where_the_modules_of_each_protocol_are(
 ) -> None:
     settings = repository / ".vscode" / "settings.json"
     folders = json.loads(settings.read_text())["tlaplus.moduleSearchPaths"]
-    assert folders == ["..", "../../spec/lib", "../../spec/limiter", "../../generated/limiter"]
+    assert folders == [
+        f"{up}/{folder}"
+        for up in ("../..", "../../..")
+        for folder in ("spec/lib", "spec/limiter", "spec/limiter/model", "generated/limiter")
+    ]
     settings.write_text("{}\n")
     assert cli.main(["fresh"]) == 1 and "run: python -m codegen generate" in capsys.readouterr().err
     assert cli.main(["generate"]) == 0 and cli.main(["fresh"]) == 0

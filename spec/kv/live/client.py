@@ -1,0 +1,141 @@
+"""Implements a client of the store: get, insert, update, delete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from spec.lib.live.session_client import Caller, Session
+
+VERSIONED = frozenset({"INSERTED", "UPDATED", "DELETED", "EXISTS"})
+"""The answers to writes that carry a version."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The version and value that the store has under a key."""
+
+    version: int
+    value: bytes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a write.
+
+    kind, in the codec's capitals: INSERTED, UPDATED or DELETED; or EXISTS, ABSENT, NO_ROOM or TOO_LONG if nothing
+    changed.
+    version: the version written, the one deleted, or the one that exists; otherwise None.
+    """
+
+    kind: str
+    version: int | None
+
+    @classmethod
+    def of(cls, answer: Any) -> Outcome:
+        kind = answer.kind.name
+        return cls(kind, answer.version if kind in VERSIONED else None)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the write changed the store."""
+        return self.kind in ("INSERTED", "UPDATED", "DELETED")
+
+
+class KvSession(Session):
+    """A session of the store: at most one write is outstanding, and any number of gets."""
+
+    answers: ClassVar[dict[str, tuple[str, ...]]] = {
+        "INSERT": ("INSERTED", "EXISTS", "NO_ROOM", "TOO_LONG"),
+        "UPDATE": ("UPDATED", "ABSENT", "NO_ROOM", "TOO_LONG"),
+        "DELETE": ("DELETED", "ABSENT"),
+    }
+    read_answers: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("VALUE", "MISSING")}
+    one_way = frozenset({"tail"})
+
+    def get(self, key: int, now_ns: int) -> tuple[int, bytes]:
+        """Encode a get; return its number and datagram."""
+        return self.read("GET", now_ns, key=key)
+
+    def insert(self, key: int, value: bytes, now_ns: int) -> bytes:
+        return self.request("INSERT", now_ns, key=key, **self._stored(value))
+
+    def update(self, key: int, value: bytes, now_ns: int) -> bytes:
+        return self.request("UPDATE", now_ns, key=key, **self._stored(value))
+
+    def delete(self, key: int, now_ns: int) -> bytes:
+        return self.request("DELETE", now_ns, key=key)
+
+    def _stored(self, value: bytes) -> dict[str, Any]:
+        """The fields of a value. A value that is too long goes out as its length alone: the store checks that first."""
+        size = len(value)
+        in_slot, in_tail = value if size <= self.codec.SLOT_SIZE else b"", value if self.codec.tail_size(size) else b""
+        return {"length": size, "value": in_slot.ljust(self.codec.SLOT_SIZE, b"\0"), "tail": in_tail}
+
+    def _answers_read(self, message: Any) -> bool:
+        is_whole = message.kind.name != "VALUE" or len(message.tail) == self.codec.tail_size(message.length)
+        return is_whole and super()._answers_read(message)
+
+
+def value_of(message: Any) -> bytes:
+    """The whole value that a message carries."""
+    return message.tail or message.value[: message.length]
+
+
+def entry_of(answer: Any) -> Entry | None:
+    """The entry in the answer to a get; None if the key is not there."""
+    return Entry(answer.version, value_of(answer)) if answer.kind.name == "VALUE" else None
+
+
+class KvCaller(Caller):
+    """Drives a KvSession over a socket. Values may have any length: the store rejects those that are too long.
+
+    While the daemon is down, a call raises NotServed at once if the kernel alone has no answer; a `patient` caller
+    waits for the daemon instead. A write without an answer may have been executed, or may be later. `again` waits for
+    its answer; the next write gives it up.
+    """
+
+    session: KvSession
+
+    def __init__(self, *arguments: Any, patient: bool = False, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._patient = patient
+
+    def get(self, key: int) -> Entry | None:
+        """Return the entry of a key, if there is one."""
+        return entry_of(self.read("GET", self._patient, key=key))
+
+    def insert(self, key: int, value: bytes) -> Outcome:
+        """Write the value only if the key is not there."""
+        return self._write(self._next().insert(key, value, self.now_ns()))
+
+    def update(self, key: int, value: bytes) -> Outcome:
+        """Write the value only if the key is there."""
+        return self._write(self._next().update(key, value, self.now_ns()))
+
+    def delete(self, key: int) -> Outcome:
+        return self._write(self._next().delete(key, self.now_ns()))
+
+    def again(self) -> Outcome:
+        """Wait for the answer to the unanswered write; it may have arrived already."""
+        if not self.session.is_waiting and self.settled is not None:
+            answer, self.settled = self.settled, None
+            return Outcome.of(answer)
+        return self._write(self.session.again())
+
+    def renew(self) -> None:
+        """Extend the lease. A write does that too, a get does not."""
+        self._next()
+        self.call(self.session.renew(self.now_ns()))
+
+    def close(self) -> None:
+        self._next()
+        self.call(self.session.close(self.now_ns()))
+
+    def _next(self) -> KvSession:
+        if self.session.is_waiting:
+            self.session.give_up()
+        return self.session
+
+    def _write(self, datagram: bytes) -> Outcome:
+        return Outcome.of(self.call(datagram, self._patient))
