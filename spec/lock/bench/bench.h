@@ -11,7 +11,8 @@
 
 #define BENCH_PAYLOAD_SIZE LOCK_WIRE_SIZE
 
-/* The parameters of the workload, and the words of a slot's state. spec/lock/bench/bench.py sets them. */
+/* The parameters of the workload, and the words of a slot's state. spec/lock/bench/bench.py sets
+ * them. */
 enum {
 	BENCH_LOCKS,
 	BENCH_OWN,

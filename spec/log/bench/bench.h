@@ -13,8 +13,8 @@
 #define BENCH_PAYLOAD_SIZE LOG_WIRE_SIZE
 
 /*
- * The parameter of the workload, and the words of a slot's state; spec/log/bench/bench.py sets them.
- * ASKED: the level, and whether it has asked for anything.
+ * The parameter of the workload, and the words of a slot's state; spec/log/bench/bench.py sets
+ * them. ASKED: the level, and whether it has asked for anything.
  */
 enum {
 	BENCH_DISK_OF_1024
