@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness.base import command
 from harness.base.protocols import REPOSITORY
-from harness.lint.tracked_files import tracked
+from harness.lint.checked_files import checked_files
 
 C_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Iruntime", "-Iruntime/abi")  # the same as in runtime/Makefile
 TIDY_FILES_MAX = 8
@@ -91,7 +91,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="just lint", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="run only the tools with this text in their name")
     options = parser.parse_args()
-    picked = [check for check in checks(tracked()) if options.only in check.name]
+    picked = [check for check in checks(checked_files()) if options.only in check.name]
     if not picked:
         print(f"error: no tool has {options.only!r} in its name", file=sys.stderr)
         return 2

@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 
 from harness.base import command
 from harness.base.protocols import REPOSITORY
-from harness.lint.tracked_files import tracked
+from harness.lint.checked_files import checked_files
 
 WORDS_MAX = 30
 COLUMNS_MAX = 100
@@ -214,7 +214,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         names = [str(Path(name).resolve().relative_to(REPOSITORY)) for name in options.files]
-        found = [each for name in names or filter(is_read, tracked()) for each in findings(name)]
+        found = [each for name in names or filter(is_read, checked_files()) for each in findings(name)]
     except (OSError, ValueError) as error:
         print(f"error: reading a text: {error}", file=sys.stderr)
         return 2
