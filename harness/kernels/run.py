@@ -174,12 +174,12 @@ def sentence(fault: str, program: str, kernel: str, found: Found) -> str:
     where = found.origins.get(program)
     if where is None:
         return text
+    if where["last_c"]:
+        text += f"\n  the last line of C before the refusal is {where['last_c']}"
     if where["line"]:
         line = where["line"]
         share = f"{line['insns']:,} of {line['of']:,} instructions processed"
         text += f"\n  {where['what']} {line['place']} ({share}): {line['text']}"
-    if where["last_c"]:
-        text += f"\n  the last line of C before the refusal is {where['last_c']}"
     return f"{text}\n  the verifier's log: {where['log']}"
 
 

@@ -242,7 +242,10 @@ static __always_inline void stepwise_exchange(void *one, void *other, __u32 size
 	}
 }
 
-/* Exchanges sender and receiver. This changes no checksum. The false is for the verifier. */
+/*
+ * Exchanges sender and receiver. This changes no checksum. It tests the packet's end again, because
+ * earlier tests prove nothing to the verifier for this pointer; hence the false.
+ */
 static __always_inline bool stepwise_turn_round(void *packet, void *end, struct udphdr *udp)
 {
 	const __be16 port = udp->source;

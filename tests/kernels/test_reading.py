@@ -82,9 +82,9 @@ def test_the_sentence_about_a_refusal_has_both_lines(tmp_path):
     said = sentence("p_xdp: refused", "p_xdp", "host", found).splitlines()
     assert said[:3] == [
         "kernel host: p_xdp: refused",
+        "  the last line of C before the refusal is p.bpf.c:21: return *amount & 1;",
         "  the last line of TLA+ before the refusal is spec/p/PSteps.tla:2 (8 of 15 instructions processed): "
         "IF msg.amount <= cell.tokens",
-        "  the last line of C before the refusal is p.bpf.c:21: return *amount & 1;",
     ]
     assert (tmp_path / "p_xdp.log").read_bytes() == log
 
