@@ -15,12 +15,14 @@ from codegen.ir import Bind, Body, Decide, If, Leaf, Protocol, Section, Span, St
 from codegen.ir.locations import is_path
 from codegen.ir.walk import leaves, rewrite, substitute, uses
 
-CHECKSUM = "malformed.checksum"
-XDP_FIXED = ("foreign", "malformed", CHECKSUM, "contended", "skipped", "lost")
+XDP_FIXED = ("foreign", "malformed", "malformed.checksum", "contended", "skipped", "lost")
 """Counters of the xdp hook besides those of its leaves: see the comment in templates/protocol.h.j2."""
 
-TC_FIXED = (*(f"tc.{name}" for name in XDP_FIXED if name != CHECKSUM), "tc.stranger")
-"""Counters of the tc hook besides those of its leaves. tc checks no checksums: the device fills those of replies."""
+ARRIVING_ONLY = ("malformed.checksum",)
+"""Counters of XDP_FIXED that tc lacks. It checks no checksums, because the device fills those of replies."""
+
+TC_FIXED = (*(f"tc.{name}" for name in XDP_FIXED if name not in ARRIVING_ONLY), "tc.stranger")
+"""Counters of the tc hook besides those of its leaves."""
 
 SWEEP_FIXED = ("sweep.contended", "sweep.skipped", "sweep.lost")
 
