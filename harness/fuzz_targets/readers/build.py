@@ -26,6 +26,7 @@ class Target:
 
     protocol: the protocol whose generated code is used.
     handles: whether that code is fuzzed itself.
+    libraries: what the readers use.
     readers: the daemon's sources, in runtime/.
     small: limits so small that inputs of a few hundred bytes reach them.
     """
@@ -35,6 +36,7 @@ class Target:
     readers: tuple[str, ...]
     small: tuple[str, ...] = ()
     handles: bool = False
+    libraries: tuple[str, ...] = ()
 
 
 TARGETS = {
@@ -55,7 +57,13 @@ TARGETS = {
             ("-DCHUNK_BYTES=256", "-DSEGMENTS_FINDINGS_MAX=4"),
         ),
         Target("rows", "kv", ("base/crc32c", "segments/row_reader")),
-        Target("frames", "kv", ("net/xsk_endpoint", "net/frame_reply", "net/ring_endpoint"), handles=True),
+        Target(
+            "frames",
+            "kv",
+            ("net/xsk_endpoint", "net/frame_reply", "net/ring_endpoint"),
+            handles=True,
+            libraries=("-l:libxdp.a", "-lbpf"),
+        ),
     )
 }
 
@@ -101,6 +109,13 @@ def build(target: Target, into: Path, runtime: Path = REPOSITORY / "runtime") ->
             (into / f"{target.protocol}.skel.h").write_text(skeleton)
             include = [f"-I{each}" for each in (HERE, runtime, runtime / "abi", generated, into)]
             compile_target(
-                f"reader of {target.name}", *FLAGS, *target.small, *include, *map(str, sources), "-o", str(path)
+                f"reader of {target.name}",
+                *FLAGS,
+                *target.small,
+                *include,
+                *map(str, sources),
+                *target.libraries,
+                "-o",
+                str(path),
             )
     return path

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <linux/if_xdp.h>
+#include <net/if.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <bpf/libbpf.h>
@@ -92,7 +93,7 @@ int open_pinned_map(const char *name)
 
 /* --- The kernel's sockets --------------------------------------------------------------------- */
 
-#define XDP_MEMORY_BYTES (XDP_UMEM_PGOFF_FILL_RING + (1 << 20))
+#define XDP_MEMORY_BYTES (XDP_UMEM_PGOFF_COMPLETION_RING + (1 << 20))
 #define CONSUMER_AT 64
 #define ENTRIES_AT 128
 
@@ -140,6 +141,18 @@ int getsockopt(int fd, int level, int option, void *value, socklen_t *size)
 			.rx = offsets, .tx = offsets, .fr = offsets, .cr = offsets
 		};
 	return 0;
+}
+
+/* The interface that IFINDEX means. */
+char *if_indextoname(unsigned int ifindex, char *name)
+{
+	check(ifindex == IFINDEX, "the queue is of the interface that was named");
+	return strcpy(name, "fuzzed");
+}
+
+unsigned int if_nametoindex(const char *name)
+{
+	return strcmp(name, "fuzzed") ? 0 : IFINDEX;
 }
 
 int bind(int fd, const struct sockaddr *address, socklen_t size)
