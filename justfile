@@ -13,7 +13,7 @@ export PYTHONUNBUFFERED := "1"
 default:
     @just --list --unsorted
 
-# Model-check a protocol's models, or one of them: `just check lock large`
+# Model-check a protocol's models, or one of them: `just check lock large`; options: --reach, --trace, --record
 [group('specification')]
 check *protocol_and_model:
     {{ python }} -m harness.check "$@"

@@ -1,4 +1,4 @@
-"""python -m harness.check [PROTOCOL|session|all] [small|large|all|MODEL] [--record] [--trace]
+"""python -m harness.check [PROTOCOL|session|all] [small|large|all|MODEL] [--record] [--trace] [--reach]
 
 Model-checks the specifications. Without arguments it checks the small models of all protocols. It prints one line a
 model. It prints an unexpected counterexample as a sequence of messages and saves it as a diagram under build/check/. It
@@ -11,11 +11,14 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeVar
 
 from harness.base import command
 from harness.base.command import counted
 from harness.check.findings import findings, subject_of
+from harness.check.reach import Watch
 from harness.results import ResultsError, begin
 from harness.tla import models, tlc
 from harness.tla.models import Model
@@ -26,6 +29,8 @@ from harness.tla.trace import as_text
 
 PROGRESS_AFTER_SECONDS = 20
 
+Result = TypeVar("Result")
+
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="check", description="Model-check the specifications.")
@@ -33,6 +38,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("which", nargs="?", default="small", help="small (default), large, all, or a model's name")
     parser.add_argument("--record", action="store_true", help="record state counts and times in models.yaml")
     parser.add_argument("--trace", action="store_true", help="also print the counterexamples of models that must fail")
+    parser.add_argument(
+        "--reach",
+        action="store_true",
+        help="instead list the arms of the steps that no chosen model reaches that holds",
+    )
     return parser.parse_args()
 
 
@@ -83,7 +93,7 @@ def _line(report: Report) -> str:
 
 
 def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
-    """Runs the models, the longest first, as many at a time as there are cores."""
+    """Runs the models, and prints a line for each."""
 
     def checked(model: Model) -> Report:
         started = time.monotonic()
@@ -95,20 +105,46 @@ def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
         return run(model, recording=recording, progress=progress)
 
     reports = []
+    for report in _side_by_side(checked, chosen):
+        reports.append(report)
+        print(_line(report), flush=True)
+    return reports
+
+
+def _side_by_side(run_one: Callable[[Model], Result], chosen: list[Model]) -> Iterator[Result]:
+    """Runs the models, the longest first, as many at a time as there are cores. Yields each result when it is there."""
     # Large models run one at a time, because each may need all of the machine's memory.
     workers = 1 if any(model.size == "large" for model in chosen) else os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
-        waiting = [pool.submit(checked, model) for model in sorted(chosen, key=lambda model: -model.seconds)]
+        waiting = [pool.submit(run_one, model) for model in sorted(chosen, key=lambda model: -model.seconds)]
         try:
             for done in as_completed(waiting):
-                report = done.result()
-                reports.append(report)
-                print(_line(report), flush=True)
+                yield done.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             command.end_children()
             raise
-    return reports
+
+
+def _reach_all(chosen: list[Model]) -> None:
+    """Prints which arms each model reaches, and for each protocol those that none of them does."""
+    holding = [model for model in chosen if not model.must_fail]
+    if not holding:
+        raise TlcError("none of these models must hold, and the others show nothing of the arms that they reach")
+    for protocol in dict.fromkeys(model.protocol for model in holding):
+        of_protocol = [model for model in holding if model.protocol == protocol]
+        watch = Watch(protocol)
+        reached: set[int] = set()
+        for found in _side_by_side(watch.explore, of_protocol):
+            reached |= found.arms
+            name = f"{protocol}/{found.model.name}"
+            arms = f"{len(found.arms)} of {counted(len(watch.arms), 'arm')}"
+            print(f"{name:<34} {arms:<20} {found.distinct:>9,} states  {found.seconds:6.1f} s", flush=True)
+        by = counted(len(of_protocol), "model")
+        print(f"{protocol}: {len(reached)} of {counted(len(watch.arms), 'arm')} reached, by {by}")
+        for number, arm in enumerate(watch.arms):
+            if number not in reached:
+                print(f"  not reached: {arm}")
 
 
 def _explain(report: Report, always: bool) -> None:
@@ -131,6 +167,9 @@ def main() -> int:
         chosen = _chosen(arguments.protocol, arguments.which)
         version = tlc.version()
         print(version)
+        if arguments.reach:
+            _reach_all(chosen)
+            return 0
         print(_properties(chosen), flush=True)
         reports = _check_all(chosen, arguments.record)
         for protocol in dict.fromkeys(report.model.protocol for report in reports):

@@ -233,12 +233,14 @@ def check(
     search_path: Sequence[Path],
     *,
     quick: bool = False,
+    printed: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Explores the model `config` of `module`.
 
     A single worker finds the shortest counterexample, and a depth that stays the same. `quick` suits runs of a few
-    seconds. `progress` receives a line from TLC about once a minute. Raises TlcError if TLC reached no verdict.
+    seconds. `printed` is the file for what the model prints. `progress` receives a line from TLC about once a minute.
+    Raises TlcError if TLC reached no verdict.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
@@ -247,6 +249,8 @@ def check(
         command += ["-metadir", f"{scratch}/states", "-workers", "1", "-checkpoint", "0"]
         # Liveness is checked once, at the end. The times of checks in between would depend on the clock.
         command += ["-lncheck", "final"]
+        if printed is not None:
+            command += ["-userFile", str(printed)]
         command += ["-config", str(config.resolve()), module.stem]
         reader = _Reader(progress)
         process = subprocess.Popen(

@@ -1,0 +1,130 @@
+"""Measures which arms of the steps the models reach.
+
+TLC explores each model once more, with copies of the steps that print an arm's number when the arm is first taken.
+Properties are left out: they evaluate steps as well, and would hide that no behaviour of the model takes an arm.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.base.write_files import replace_whole
+from harness.tla import config, tlc
+from harness.tla.arms import Arm, arms_of
+from harness.tla.models import CONFIGS, Model
+from harness.tla.tlc import ROOT, TlcError
+
+MODULE = "WatchedArms"
+DEFINITIONS = """---- MODULE {module} ----
+LOCAL INSTANCE TLC
+LOCAL INSTANCE Integers
+ASSUME \\A number \\in {numbers} : TLCSet(number, FALSE)
+LOCAL WatchedFirst(number) == TLCGet(number) \\/ (TLCSet(number, TRUE) /\\ PrintT(number))
+WatchedArm(number, result) == IF WatchedFirst(number) THEN result ELSE result
+WatchedCondition(false, true, value) == IF value THEN WatchedFirst(true) ELSE ~ WatchedFirst(false)
+====
+"""
+NUMBERS_FROM = 1_000_000
+"""Numbers of TLC's registers, of which each arm has one. Models may use the lower ones."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The run of one model. `arms` are positions in the list of arms."""
+
+    model: Model
+    distinct: int
+    seconds: float
+    arms: frozenset[int]
+
+
+class Watch:
+    """The arms of a protocol's steps, and copies of the steps that print which of them they take.
+
+    Raises TlcError if the steps do not compile.
+    """
+
+    def __init__(self, protocol: str):
+        self.arms = arms_of(protocol)
+        self.folder = CONFIGS / "reach" / protocol
+        write_watched(self.arms, self.folder)
+
+    def explore(self, model: Model) -> Reach:
+        """Explores a model with the copies.
+
+        Raises TlcError if TLC cannot, or if it finds another number of states than is recorded.
+        """
+        settings = model.settings.model_copy(update={"invariants": [], "properties": []})
+        plain = replace(model, settings=settings, config=self.folder / f"{model.name}.cfg")
+        config.write(plain)
+        with tempfile.TemporaryDirectory(prefix="stepwise-reach-") as scratch:
+            printed = Path(scratch) / "printed"
+            search_path = [self.folder, *model.search_path]
+            try:
+                outcome = tlc.check(model.module, plain.config, search_path, printed=printed)
+            except TlcError as error:
+                raise TlcError(f"{model.protocol}/{model.name}: {error}") from None
+            text = printed.read_text() if printed.exists() else ""
+        if outcome.verdict != "holds":
+            raise TlcError(f"{model.protocol}/{model.name}: {outcome.verdict} without any property to violate")
+        if model.distinct not in (None, outcome.distinct):
+            raise TlcError(
+                f"{model.protocol}/{model.name}: {outcome.distinct:,} distinct states with arms watched, "
+                f"{model.distinct:,} are recorded in models.yaml: run the check without --reach first"
+            )
+        numbers = {int(line) - NUMBERS_FROM for line in text.splitlines() if line.isdigit()}
+        return Reach(model, outcome.distinct, outcome.seconds, frozenset(numbers & set(range(len(self.arms)))))
+
+
+def write_watched(arms: Sequence[Arm], folder: Path) -> None:
+    """Writes the modules that contain the arms, with calls around each, into a folder. Each arm has its position."""
+    for file in dict.fromkeys(arm.span.file for arm in arms):
+        numbered = [(number, arm) for number, arm in enumerate(arms) if arm.span.file == file]
+        text = watched((ROOT / file).read_text(encoding="utf-8"), numbered)
+        replace_whole(folder / Path(file).name, text)
+    numbers = f"{NUMBERS_FROM}..{NUMBERS_FROM + len(arms) - 1}"
+    replace_whole(folder / f"{MODULE}.tla", DEFINITIONS.format(module=MODULE, numbers=numbers))
+
+
+def watched(text: str, arms: Sequence[tuple[int, Arm]]) -> str:
+    r"""Returns a module's text with calls around its arms.
+
+    arms: each with its number. An arm begins a new line and is indented, so that the text keeps its columns: lists of
+    /\ and \/ depend on them.
+    """
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    changes: list[tuple[int, int, int, str]] = []  # position; endings first; outer beginnings and inner endings first
+    conditions: dict[tuple[int, int], list[int]] = {}
+    for number, arm in arms:
+        begin = starts[arm.span.line - 1] + arm.span.column - 1
+        end = starts[arm.span.last_line - 1] + arm.span.last_column
+        name = f"WatchedArm({NUMBERS_FROM + number},"
+        if arm.is_condition:
+            pair = conditions.setdefault((begin, end), [])
+            pair.append(NUMBERS_FROM + number)  # FALSE comes first
+            name = f"WatchedCondition({', '.join(map(str, pair))},"
+            if len(pair) == 1:
+                continue
+        changes.append((begin, 1, begin - end, f"{name}\n" + " " * (arm.span.column - 1)))
+        changes.append((end, 0, end - begin, ")"))
+    parts, at = [], 0
+    for position, _, _, added in sorted(changes):
+        parts += [text[at:position], added]
+        at = position
+    return _extending("".join([*parts, text[at:]]))
+
+
+def _extending(text: str) -> str:
+    """Makes a module extend the one that the calls are in."""
+    header = re.search(r"^-{4,}\s*MODULE\s+\w+\s*-{4,}$", text, re.MULTILINE)
+    assert header is not None, "SANY has read the module"
+    extends = re.compile(r"\s*(?:\\\*.*\n\s*|\(\*(?:.|\n)*?\*\)\s*)*EXTENDS\s").match(text, header.end())
+    if extends is None:
+        return f"{text[: header.end()]}\nEXTENDS {MODULE}\n{text[header.end() :]}"
+    return f"{text[: extends.end()]}{MODULE}, {text[extends.end() :]}"
