@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from harness.lint.checked_files import repository_files
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FUNCTION_LINES_MAX = 70
@@ -33,11 +34,8 @@ REGISTRY_HOSTS = re.compile(
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    ).stdout
-    paths = [REPOSITORY / name for name in listed.split("\0") if name]
-    return [path for path in paths if path.is_file() and not path.is_symlink() and path.suffix in TEXT_SUFFIXES]
+    paths = map(REPOSITORY.joinpath, repository_files())
+    return [path for path in paths if not path.is_symlink() and path.suffix in TEXT_SUFFIXES]
 
 
 FILES = tracked()

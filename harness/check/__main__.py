@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
-from harness.base import command
+from harness.base import command, yaml_documents
 from harness.base.command import counted
 from harness.check.findings import findings, subject_of
 from harness.check.reach import Watch
 from harness.results import ResultsError, begin
 from harness.tla import models, tlc
 from harness.tla.models import Model
-from harness.tla.models_file import DESCRIBED_IN, FILE
+from harness.tla.models_file import DESCRIBED_IN
 from harness.tla.run import Report, run, violated_by
 from harness.tla.tlc import ROOT, TlcError
 from harness.tla.trace import as_text
@@ -50,8 +50,7 @@ def _chosen(protocol: str, which: str) -> list[Model]:
     known = models.protocols()
     if protocol in models.without_models():
         raise TlcError(
-            f"{protocol} has no models: spec/{protocol}/model/{FILE} does not exist; {DESCRIBED_IN} says how to write "
-            "it"
+            f"{protocol} has no models: {_file_of(protocol)} does not exist; {DESCRIBED_IN} says how to write it"
         )
     if protocol != "all" and protocol not in known:
         raise TlcError(f"{protocol!r} has no models; choose from: {', '.join(known)}, all")
@@ -63,6 +62,10 @@ def _chosen(protocol: str, which: str) -> list[Model]:
         names = ", ".join(model.name for model in found)
         raise TlcError(f"{protocol} has no model {which!r}; choose from: small, large, all, {names}")
     return chosen
+
+
+def _file_of(protocol: str) -> str:
+    return yaml_documents.name_of(models.file_of(protocol))
 
 
 def _properties(chosen: list[Model]) -> str:
@@ -186,7 +189,7 @@ def main() -> int:
     failing = sum(report.model.must_fail for report in reports)
     if arguments.protocol == "all":
         for name in models.without_models():
-            print(f"{name} has no models (spec/{name}/model/{FILE} does not exist), so nothing is checked")
+            print(f"{name} has no models ({_file_of(name)} does not exist), so nothing is checked")
     print(
         f"{counted(len(reports), 'model')} ({failing} that must fail), {counted(states, 'distinct state')}, "
         f"{run.seconds:.0f} s: " + (counted(len(surprised), "SURPRISE") if surprised else "all as expected")

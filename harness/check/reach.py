@@ -58,6 +58,7 @@ class Watch:
 
         Raises TlcError if TLC cannot, or if it finds another number of states than is recorded.
         """
+        name = f"{model.protocol}/{model.name}"
         settings = model.settings.model_copy(update={"invariants": [], "properties": []})
         plain = replace(model, settings=settings, config=self.folder / f"{model.name}.cfg")
         config.write(plain)
@@ -67,13 +68,13 @@ class Watch:
             try:
                 outcome = tlc.check(model.module, plain.config, search_path, printed=printed)
             except TlcError as error:
-                raise TlcError(f"{model.protocol}/{model.name}: {error}") from None
+                raise TlcError(f"{name}: {error}") from None
             text = printed.read_text() if printed.exists() else ""
         if outcome.verdict != "holds":
-            raise TlcError(f"{model.protocol}/{model.name}: {outcome.verdict} without any property to violate")
+            raise TlcError(f"{name}: {outcome.verdict} without any property to violate")
         if model.distinct not in (None, outcome.distinct):
             raise TlcError(
-                f"{model.protocol}/{model.name}: {outcome.distinct:,} distinct states with arms watched, "
+                f"{name}: {outcome.distinct:,} distinct states with arms watched, "
                 f"{model.distinct:,} are recorded in models.yaml: run the check without --reach first"
             )
         numbers = {int(line) - NUMBERS_FROM for line in text.splitlines() if line.isdigit()}

@@ -18,23 +18,10 @@ from codegen.tla import sany
 from harness.tla import models
 from harness.tla.tlc import ROOT, TlcError
 
-CONDITIONS = {
-    *(
-        "$ConjList",
-        "$DisjList",
-        "\\land",
-        "\\lor",
-        "\\lnot",
-        "=>",
-        "\\equiv",
-        "=",
-        "/=",
-        "\\in",
-        "\\notin",
-        "\\subseteq",
-    ),
-    *("$BoundedExists", "$BoundedForall", "<", ">", "\\leq", "\\geq"),
-}
+CONDITIONS = frozenset(
+    r"$ConjList $DisjList \land \lor \lnot => \equiv = /= \in \notin \subseteq $BoundedExists $BoundedForall"
+    r" < > \leq \geq".split()
+)
 """Operators whose value is TRUE or FALSE, as SANY names them."""
 
 LABEL_LENGTH_MAX = 60

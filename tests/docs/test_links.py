@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+
+from harness.lint.checked_files import repository_files
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 INDEX = REPOSITORY / "docs/README.md"
@@ -20,15 +21,8 @@ NOT_OURS = ("tests/regressions/", "tests/golden/")
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    names = [name for name in listed.split("\0") if name and not name.startswith(NOT_OURS)]
-    return [path for path in map(REPOSITORY.joinpath, names) if path.is_file() and not path.is_symlink()]
+    names = [name for name in repository_files() if not name.startswith(NOT_OURS)]
+    return [path for path in map(REPOSITORY.joinpath, names) if not path.is_symlink()]
 
 
 FILES = tracked()
