@@ -76,6 +76,19 @@ def test_a_module_that_does_not_parse_is_a_clear_error(counter: Path) -> None:
         _check(counter, "SPECIFICATION Spec\n")
 
 
+def test_a_property_that_cannot_be_evaluated_at_the_start_is_an_error(counter: Path) -> None:
+    """TLC ends with exit code 0 then, as if the model held."""
+    counter.write_text(COUNTER.replace("====", "Ends == <>([a |-> count].b = 1)\n====", 1))
+    with pytest.raises(tlc.TlcError, match=r'(?s)could not check model.cfg.*nonexistent field "b"'):
+        _check(counter, "SPECIFICATION Spec\nPROPERTY Ends\n")
+
+
+def test_a_run_that_takes_too_long_is_stopped(counter: Path) -> None:
+    (counter.parent / "model.cfg").write_text("SPECIFICATION Spec\n")
+    with pytest.raises(tlc.TlcTimeout, match="TLC did not finish model.cfg within 0 s"):
+        tlc.check(counter, counter.parent / "model.cfg", [], seconds_max=0.01)
+
+
 def test_values_are_printed_one_a_line(tmp_path: Path) -> None:
     module = """---- MODULE Values ----
 EXTENDS Integers, TLC
