@@ -12,26 +12,49 @@ CONSTANTS
 VARIABLES
   now,     \* ticks since the start, which do not wrap
   bucket,  \* the cell
-  spent    \* tokens that were allowed since the start
+  spent,   \* tokens that were allowed since the start
+  ideal    \* the bucket as it would be if the clock had not wrapped since something was last taken from it
 
-vars == <<now, bucket, spent>>
+vars == <<now, bucket, spent, ideal>>
 
 Init ==
   /\ now = 0
   /\ bucket = InitialCell("bucket")
   /\ spent = 0
+  /\ ideal = [tokens |-> 0, filled |-> 0]
 
-Tick == now < TimeMax /\ now' = now + 1 /\ UNCHANGED <<bucket, spent>>
+Tick == now < TimeMax /\ now' = now + 1 /\ UNCHANGED <<bucket, spent, ideal>>
 
-Request(amount) ==
-  LET result == OnTake(bucket, [BlankMessage EXCEPT !.amount = amount], [now |-> now % TimeModulus])
+\* What the step makes of a message, now.
+Taken(message) == OnTake(bucket, message, [now |-> now % TimeModulus, index |-> 0, random |-> 0])
+
+Take(amount) == [BlankMessage EXCEPT !.kind = "Take", !.amount = amount]
+
+\* What the ideal bucket has, now.
+IdealLevel ==
+  LET level == ideal.tokens + Rate * (now - ideal.filled)
+  IN  IF level > Burst THEN Burst ELSE level
+
+IsYoung == now - ideal.filled < TimeModulus
+
+Request(message) ==
+  LET result == Taken(message)
+      allowed == result.msg.kind = "Allowed" /\ message.kind = "Take"
+      left == IF IsYoung THEN IdealLevel - message.amount ELSE result.cell.tokens
   IN  /\ bucket' = result.cell
-      /\ spent' = IF result.msg.kind = "Allowed" THEN spent + amount ELSE spent
+      /\ spent' = IF allowed THEN spent + message.amount ELSE spent
+      /\ ideal' = IF allowed THEN [tokens |-> left, filled |-> now] ELSE ideal
       /\ UNCHANGED now
 
-Next == Tick \/ \E amount \in Amounts : Request(amount)
+\* Answers come back as requests.
+Echo(kind) == [BlankMessage EXCEPT !.kind = kind, !.amount = 1]
 
-Spec == Init /\ [][Next]_vars /\ WF_vars(Tick)
+Next ==
+  \/ Tick
+  \/ \E amount \in Amounts : Request(Take(amount))
+  \/ \E kind \in {"Allowed", "Denied"} : Request(Echo(kind))
+
+Spec == Init /\ [][Next]_vars
 
 ----------------------------------------------------------------------------
 
@@ -44,6 +67,21 @@ Capped == bucket.tokens <= Burst
 \* No more is allowed than the bucket gained.
 Limited == spent <= Rate * now
 
-\* A bucket that is left alone fills up: a request for all of it is then allowed.
-Fills == <>(OnTake(bucket, [BlankMessage EXCEPT !.amount = 1], [now |-> now % TimeModulus]).msg.kind = "Allowed")
+\* A request is answered that it is allowed or denied, in a message that is otherwise the same. Only a request that is
+\* allowed changes the bucket.
+Answers ==
+  \A amount \in Amounts :
+    LET result == Taken(Take(amount))
+    IN  /\ result.verdict = "Reply"
+        /\ \E kind \in {"Allowed", "Denied"} : result.msg = [Take(amount) EXCEPT !.kind = kind]
+        /\ result.msg.kind = "Denied" => result.cell = bucket
+
+\* A message that is no request gets no answer, and changes nothing.
+OthersChangeNothing ==
+  \A kind \in {"Allowed", "Denied"} : Taken(Echo(kind)).verdict = "Drop" /\ Taken(Echo(kind)).cell = bucket
+
+\* A request is allowed if and only if the bucket has gained the tokens that it asks for. A bucket from which nothing was
+\* taken for a whole turn of the clock may have fewer.
+Exact ==
+  IsYoung => \A amount \in Amounts : (Taken(Take(amount)).msg.kind = "Allowed") = (amount <= IdealLevel)
 ================================================================================
