@@ -15,7 +15,8 @@ Done(tally, msg) ==
                          !.by = msg.secret, !.last = msg.sequence, !.held = @ \cup {msg.secret}],
            [msg EXCEPT !.kind = "Done"])
 
-Work(tally, msg) == IF msg.rare THEN Continue(tally, msg) ELSE Done(tally, msg)
+\* An answer that Begin has recalled is there already.
+Work(tally, msg) == IF msg.kind # "Work" \/ msg.rare THEN Continue(tally, msg) ELSE Done(tally, msg)
 
 Complete(tally, msg) == IF msg.kind = "Work" THEN Done(tally, msg) ELSE Continue(tally, msg)
 

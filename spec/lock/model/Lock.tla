@@ -14,6 +14,7 @@ EXTENDS LockProgram, Frame
 
 CONSTANTS
   OpenClients,  \* those that begin with an open session
+  WildClients,  \* those of them that keep to no rule: they send what is Forged
   Kinds,        \* of requests that clients make in a session
   Lapses,       \* clients whose leases may end
   Modes,        \* in which they acquire
@@ -48,7 +49,7 @@ FirstSequence(client, opens) == opens * (MaxAsks[client] + 1)
 \* request whose answer was received.  waiting: the outstanding request.
 \* believes: <<lock, mode>> of the locks that the client takes to be its own.
 InitialClient(client) ==
-  [phase |-> IF client \in OpenClients THEN "In" ELSE "Out", secret |-> client + 1, done |-> 0,
+  [phase |-> IF client \in OpenClients \ WildClients THEN "In" ELSE "Out", secret |-> client + 1, done |-> 0,
    waiting |-> NoRequest, believes |-> {}, opens |-> 0]
 
 InitialCells ==
@@ -157,9 +158,10 @@ LeaseEnds(client) ==
 (***************************************************************************)
 
 \* A client whose own lease runs holds the session that it opened last, if the
-\* server has that.  This session is not overdue; all others are.
+\* server has that.  This session is not overdue; all others are.  (A client that
+\* relies on nothing could as well come back for ever.)
 ReliesOn(client) ==
-  /\ clients[client].phase # "Out"
+  /\ clients[client].phase # "Out" \/ client \in WildClients
   /\ cells.session[client].sequence >= FirstSequence(client, clients[client].opens)
 
 Now(client) == IF client \in Clients /\ ReliesOn(client) THEN 0 ELSE TimeModulus \div 2
@@ -286,15 +288,46 @@ Owned(client) == {i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "V
 \* No session has more than its part of the overflow entries, however many acquires it sends: there are some for others.
 NobodyOwnsTooMuch == \A client \in Clients : Cardinality(Owned(client)) <= MaxOwned
 
-\* A shared acquire is refused only where the lock is exclusive, no overflow entry is left, or its session has as many as
-\* it may have: more sharers than a cell holds are not refused.
-SharersAreNotRefused ==
+HasShare(client, slot) ==
+  client \in cells.lock[slot].holders \/ Entries(client, slot, {"Joining", "Held", "Leaving"}) # {}
+
+\* There is no overflow entry for another share of this client in the cell.
+NoEntryFor(client, slot) ==
+  \/ \A i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "Vacant"
+  \/ Cardinality(Owned(client)) >= MaxOwned
+  \/ cells.lock[slot].spilled >= MaxSpilled
+
+\* A release is refused only where its client has no share in the cell. A shared acquire is refused only where the lock is
+\* exclusive, and an exclusive one where another has a share; or where there is no overflow entry for the share. So more
+\* sharers than a cell holds are not refused.
+RefusedForAReason ==
   [][/\ event'.step \in {"OnRequest", "OnCompletion", "UserStep"}
-     /\ event'.given.kind = "Acquire" /\ event'.given.mode = "Shared"
+     /\ event'.given.kind \in {"Acquire", "Release"}
      /\ event'.message.kind = "Rejected"
-     => \/ cells.lock[event'.given.slot].mode = "Exclusive"
-        \/ \A i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "Vacant"
-        \/ Cardinality(Owned(event'.given.client)) >= MaxOwned]_vars
+     => LET client == event'.given.client
+            slot == event'.given.slot
+            mode == event'.given.mode
+        IN  CASE event'.given.kind = "Release" -> ~ HasShare(client, slot)
+              [] mode = "Shared" -> cells.lock[slot].mode = "Exclusive" \/ NoEntryFor(client, slot)
+              [] mode = "Exclusive" -> (\E other \in Clients \ {client} : HasShare(other, slot)) \/ NoEntryFor(client, slot)
+              [] OTHER -> TRUE]_vars
+
+\* An acquire is granted or rejected, a release is done or rejected. Until then both stay what they are.
+AnswersFit ==
+  [][event'.step \in {"OnRequest", "OnCompletion", "UserStep"} =>
+       CASE event'.given.kind = "Acquire" -> event'.message.kind \in {"Acquire", "Granted", "Rejected"}
+         [] event'.given.kind = "Release" -> event'.message.kind \in {"Release", "Released", "Rejected"}
+         [] OTHER -> TRUE]_vars
+
+\* The daemon is needed for a second share of a client, for more sharers than the cell holds, and for a share that lives
+\* in an overflow entry. All else is answered at once. (A section that lost its races did nothing.)
+FewNeedTheDaemon ==
+  [][event'.step = "OnRequest" /\ event'.message.kind \in {"Acquire", "Release"} /\ ~ Contention
+     => LET client == event'.given.client
+            lock == cells.lock[event'.given.slot]
+        IN  CASE event'.given.kind = "Release" -> lock.spilled > 0
+              [] event'.given.mode = "Exclusive" -> lock.holders \subseteq {client} /\ lock.mode # "Free"
+              [] OTHER -> client \in lock.holders \/ (lock.mode = "Shared" /\ Cardinality(lock.holders) >= MaxHolders)]_vars
 
 \* Where the layout says that a section is never contended, nobody else writes its cell.
 NeverMeansNever == [][NeverContended]_vars

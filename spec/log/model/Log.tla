@@ -111,12 +111,13 @@ Init ==
 \* The network may still deliver these when a client sends.
 Keeps(client, packet) == Replays \/ packet.peer # client
 
-Request(client, level, sequence) ==
+RequestOf(client, level, sequence, secret) ==
   LET record == RecordOf(client, sequence)
-  IN  [BlankMessage EXCEPT !.kind = "Append", !.client = client, !.sequence = sequence,
-                           !.secret = SecretOf(client, clients[client].opens), !.level = level,
+  IN  [BlankMessage EXCEPT !.kind = "Append", !.client = client, !.sequence = sequence, !.secret = secret, !.level = level,
                            !.transaction = record.transaction, !.key = record.key, !.version = record.version,
                            !.deletes = record.deletes, !.length = record.length, !.value = record.value]
+
+Request(client, level, sequence) == RequestOf(client, level, sequence, SecretOf(client, clients[client].opens))
 
 MayAsk(client) == clients[client].sequence < FirstSequence(client, clients[client].opens) + MaxAsks[client]
 

@@ -116,9 +116,8 @@ RecallUncompared(answer, msg, env) ==
 RecallBelieving(answer, msg, env) ==
   IF msg.kind \in Requests THEN Continue(answer, [msg EXCEPT !.log = env.cpu % Logs]) ELSE Right!Recall(answer, msg, env)
 
-\* A number that nobody was given, in a packet of client 0.
-ForgedAtStart ==
-  {Packet(0, [BlankMessage EXCEPT !.kind = "Append", !.client = 0, !.sequence = 1, !.secret = 1, !.number = 1])}
+\* A number that nobody was given, in the first request of client 0.
+ForgedAtStart == {Packet(0, [RequestOf(0, "Memory", 1, SecretOf(0, 0)) EXCEPT !.number = 1])}
 
 \* A request that lost its races for a number is left to the daemon, which knows nothing of it.
 RememberNothing(answer, msg) ==
