@@ -1,4 +1,4 @@
-"""python -m harness.check [PROTOCOL|session|all] [small|large|all|MODEL] [--record] [--trace] [--reach]
+"""python -m harness.check [PROTOCOL|session|all] [quick|small|large|all|MODEL] [--record] [--trace] [--reach]
 
 Model-checks the specifications. Without arguments it checks the small models of all protocols. It prints one line a
 model. It prints an unexpected counterexample as a sequence of messages and saves it as a diagram under build/check/. It
@@ -11,7 +11,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
@@ -21,13 +21,20 @@ from harness.check.findings import findings, subject_of
 from harness.check.reach import Watch
 from harness.results import ResultsError, begin
 from harness.tla import models, tlc
-from harness.tla.models import Model
+from harness.tla.arms import Arm
+from harness.tla.model import Model
 from harness.tla.models_file import DESCRIBED_IN
 from harness.tla.run import Report, run, violated_by
 from harness.tla.tlc import ROOT, TlcError
 from harness.tla.trace import as_text
+from harness.tla.twins import PREFIX
+from harness.tla.unseen import Compared, compared, unseen_of
+from harness.tla.unseen import file_of as unseen_file_of
+from harness.tla.unseen import is_there as has_unseen
 
 PROGRESS_AFTER_SECONDS = 20
+MEASURED = ("quick", "small", "all")
+"""The choices of models after which it is measured whether they reach every arm, if the protocol has an unseen.yaml."""
 
 Result = TypeVar("Result")
 
@@ -35,7 +42,9 @@ Result = TypeVar("Result")
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="check", description="Model-check the specifications.")
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `session`, or `all` (default)")
-    parser.add_argument("which", nargs="?", default="small", help="small (default), large, all, or a model's name")
+    parser.add_argument(
+        "which", nargs="?", default="small", help="quick, small (default), large, all, or a model's name"
+    )
     parser.add_argument("--record", action="store_true", help="record state counts and times in models.yaml")
     parser.add_argument("--trace", action="store_true", help="also print the counterexamples of models that must fail")
     parser.add_argument(
@@ -57,10 +66,10 @@ def _chosen(protocol: str, which: str) -> list[Model]:
     found = [model for name in (known if protocol == "all" else [protocol]) for model in models.models_of(name)]
     if which == "all":
         return found
-    chosen = [model for model in found if which in (model.size, model.name)]
+    chosen = [model for model in found if which in (model.size, model.name) or (which == "quick" and model.is_quick)]
     if not chosen:
         names = ", ".join(model.name for model in found)
-        raise TlcError(f"{protocol} has no model {which!r}; choose from: small, large, all, {names}")
+        raise TlcError(f"{protocol} has no model {which!r}; choose from: quick, small, large, all, {names}")
     return chosen
 
 
@@ -129,25 +138,75 @@ def _side_by_side(run_one: Callable[[Model], Result], chosen: list[Model]) -> It
             raise
 
 
-def _reach_all(chosen: list[Model]) -> None:
-    """Prints which arms each model reaches, and for each protocol those that none of them does."""
+def _reach_all(chosen: list[Model], verbose: bool) -> bool:
+    """Prints for each protocol the arms that no chosen model reaches. Returns whether each of them has its reason.
+
+    verbose: also prints what each model reaches, and the arms that have their reason.
+    """
     holding = [model for model in chosen if not model.must_fail]
     if not holding:
         raise TlcError("none of these models must hold, and the others show nothing of the arms that they reach")
+    complete = True
     for protocol in dict.fromkeys(model.protocol for model in holding):
         of_protocol = [model for model in holding if model.protocol == protocol]
         watch = Watch(protocol)
         reached: set[int] = set()
-        for found in _side_by_side(watch.explore, of_protocol):
-            reached |= found.arms
-            name = f"{protocol}/{found.model.name}"
-            arms = f"{len(found.arms)} of {counted(len(watch.arms), 'arm')}"
-            print(f"{name:<34} {arms:<20} {found.distinct:>9,} states  {found.seconds:6.1f} s", flush=True)
-        by = counted(len(of_protocol), "model")
-        print(f"{protocol}: {len(reached)} of {counted(len(watch.arms), 'arm')} reached, by {by}")
-        for number, arm in enumerate(watch.arms):
-            if number not in reached:
-                print(f"  not reached: {arm}")
+        explored = 0
+        for batch in _batches(of_protocol):
+            for found in _side_by_side(watch.explore, batch):
+                explored += 1
+                reached |= found.arms
+                if verbose:
+                    name = f"{protocol}/{found.model.name}"
+                    arms = f"{len(found.arms)} of {counted(len(watch.arms), 'arm')}"
+                    print(f"{name:<34} {arms:<20} {found.distinct:>9,} states  {found.seconds:6.1f} s", flush=True)
+            missed = [arm for number, arm in enumerate(watch.arms) if number not in reached]
+            if not verbose and not _compared(protocol, missed).unlisted:
+                break
+        complete &= _say_missed(protocol, watch.arms, missed, explored, verbose)
+    return complete
+
+
+def _batches(chosen: list[Model]) -> Iterator[list[Model]]:
+    """Yields the models with the fewest states first, as many at a time as there are cores."""
+    ordered = sorted(chosen, key=lambda model: model.distinct or sys.maxsize)
+    size = os.cpu_count() or 1
+    for start in range(0, len(ordered), size):
+        yield ordered[start : start + size]
+
+
+def _compared(protocol: str, missed: list[Arm]) -> Compared:
+    return compared([arm.name for arm in missed], [(each.arm, each.why) for each in unseen_of(protocol).arms])
+
+
+def _say_missed(protocol: str, arms: list[Arm], missed: list[Arm], models_run: int, verbose: bool) -> bool:
+    """Prints the arms of a protocol that were not reached. Returns whether unseen.yaml says why, and nothing else."""
+    found = _compared(protocol, missed)
+    print(
+        f"{protocol}: {len(arms) - len(missed)} of {counted(len(arms), 'arm')} reached, by "
+        f"{counted(models_run, 'model')} that must hold; {counted(len(found.reasons), 'other')} with a reason"
+    )
+    for arm in missed:
+        if arm.name not in found.reasons:
+            print(f"  NOT REACHED: {arm}")
+        elif verbose:
+            print(f"  not reached: {arm} ({found.reasons[arm.name]})")
+    for pattern in found.stale:
+        print(f"  NO LONGER TRUE: {pattern!r} in {unseen_file_of(protocol)} fits no arm that is not reached")
+    if found.unlisted:
+        print(f"  a model must reach each of them, or {unseen_file_of(protocol)} must say why none does")
+    return not found.unlisted and not found.stale
+
+
+def _say_twins(protocols: Iterable[str]) -> None:
+    """Prints which model is the twin of each model that must fail."""
+    for protocol in protocols:
+        twins = models.twins_in(protocol)
+        own = len({name for name in twins.names.values() if not name.startswith(PREFIX)})
+        print(
+            f"{protocol}: {counted(len(twins.names), 'model')} that must fail, each with a twin that must hold: "
+            f"{own} in models.yaml, {len(twins.derived)} derived from it"
+        )
 
 
 def _explain(report: Report, always: bool) -> None:
@@ -171,10 +230,14 @@ def main() -> int:
         version = tlc.version()
         print(version)
         if arguments.reach:
-            _reach_all(chosen)
-            return 0
+            return 0 if _reach_all(chosen, verbose=True) else 1
         print(_properties(chosen), flush=True)
         reports = _check_all(chosen, arguments.record)
+        complete = True
+        if arguments.which in MEASURED and not any(report.surprises for report in reports):
+            _say_twins(dict.fromkeys(model.protocol for model in chosen))
+            measured = [model for model in chosen if has_unseen(model.protocol)]
+            complete = not measured or _reach_all(measured, verbose=False)
         for protocol in dict.fromkeys(report.model.protocol for report in reports):
             run.keep("check", subject_of(protocol, arguments.which), findings(protocol, reports, version))
     except (TlcError, ResultsError) as error:
@@ -192,9 +255,11 @@ def main() -> int:
             print(f"{name} has no models ({_file_of(name)} does not exist), so nothing is checked")
     print(
         f"{counted(len(reports), 'model')} ({failing} that must fail), {counted(states, 'distinct state')}, "
-        f"{run.seconds:.0f} s: " + (counted(len(surprised), "SURPRISE") if surprised else "all as expected")
+        f"{run.seconds:.0f} s: "
+        + (counted(len(surprised), "SURPRISE") if surprised else "all as expected")
+        + ("" if complete else ", BUT ARMS ARE NOT REACHED")
     )
-    return 1 if surprised else 0
+    return 1 if surprised or not complete else 0
 
 
 if __name__ == "__main__":

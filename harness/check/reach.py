@@ -6,7 +6,7 @@ Properties are left out: they evaluate steps as well, and would hide that no beh
 
 from __future__ import annotations
 
-import re
+import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +15,9 @@ from pathlib import Path
 from harness.base.write_files import replace_whole
 from harness.tla import config, tlc
 from harness.tla.arms import Arm, arms_of
-from harness.tla.models import CONFIGS, Model
+from harness.tla.model import CONFIGS, Model
 from harness.tla.tlc import ROOT, TlcError
+from harness.tla.watching import digest_of, extending
 
 MODULE = "WatchedArms"
 DEFINITIONS = """---- MODULE {module} ----
@@ -54,10 +55,24 @@ class Watch:
         write_watched(self.arms, self.folder)
 
     def explore(self, model: Model) -> Reach:
-        """Explores a model with the copies.
+        """Explores a model with the copies, unless it was explored before with the same text.
 
         Raises TlcError if TLC cannot, or if it finds another number of states than is recorded.
         """
+        kept = self.folder / f"{model.name}.json"
+        digest = digest_of(model, *sorted(self.folder.glob("*.tla")))
+        if kept.exists():
+            earlier = json.loads(kept.read_text(encoding="utf-8"))
+            if earlier["digest"] == digest:
+                return Reach(model, earlier["distinct"], earlier["seconds"], frozenset(earlier["arms"]))
+        found = self._explore(model)
+        found_text = json.dumps(
+            {"digest": digest, "distinct": found.distinct, "seconds": found.seconds, "arms": sorted(found.arms)}
+        )
+        replace_whole(kept, found_text)
+        return found
+
+    def _explore(self, model: Model) -> Reach:
         name = f"{model.protocol}/{model.name}"
         settings = model.settings.model_copy(update={"invariants": [], "properties": []})
         plain = replace(model, settings=settings, config=self.folder / f"{model.name}.cfg")
@@ -118,14 +133,4 @@ def watched(text: str, arms: Sequence[tuple[int, Arm]]) -> str:
     for position, _, _, added in sorted(changes):
         parts += [text[at:position], added]
         at = position
-    return _extending("".join([*parts, text[at:]]))
-
-
-def _extending(text: str) -> str:
-    """Makes a module extend the one that the calls are in."""
-    header = re.search(r"^-{4,}\s*MODULE\s+\w+\s*-{4,}$", text, re.MULTILINE)
-    assert header is not None, "SANY has read the module"
-    extends = re.compile(r"\s*(?:\\\*.*\n\s*|\(\*(?:.|\n)*?\*\)\s*)*EXTENDS\s").match(text, header.end())
-    if extends is None:
-        return f"{text[: header.end()]}\nEXTENDS {MODULE}\n{text[header.end() :]}"
-    return f"{text[: extends.end()]}{MODULE}, {text[extends.end() :]}"
+    return extending("".join([*parts, text[at:]]), MODULE)

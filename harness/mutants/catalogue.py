@@ -10,14 +10,14 @@
 
 `caught_by` is one of
 
-    {model: NAME, property: NAME}   the model checker finds this property violated
+    {model: NAME, property: NAME}   this model, without what is `wrong` in it, violates this property
     {conform: TEXT}                 conformance reports a mismatch that contains this text
     {refused: TEXT}                 generating, building or loading fails, for this reason
     {test: NODE}                    this test of tests/ fails
 
 A file under generated/ is changed in conformance's small build, after the generator has run: a fault in the emitted C.
 A file under program/ stands for the one under spec/, but only the program gets the change, and not the model: a fault
-as if other steps had been compiled. A model is run with its entry of models.yaml as the edits leave it. The machinery's
+as if other steps had been compiled. The machinery's
 mutants are run with the protocol on which conformance sees most, whichever protocols were chosen.
 """
 
@@ -34,7 +34,6 @@ from harness.base.protocols import SPEC, protocols
 from harness.conform import drain_cases
 from harness.conform.domain import DomainText, load_text
 from harness.conform.places import DomainError
-from harness.tla.models_file import FILE as MODELS
 
 PROGRAM = "program"
 GENERIC = Path(__file__).parent / "mutants.yaml"
@@ -65,11 +64,6 @@ class Edit(yaml_documents.Strict):
     def is_generated(self) -> bool:
         """Whether it changes the generator's output, and not its input."""
         return self.file.startswith("generated/")
-
-    @property
-    def is_of_models(self) -> bool:
-        """Whether it changes which models there are, and not the steps that they check."""
-        return Path(self.file).name == MODELS
 
 
 class CaughtBy(yaml_documents.Strict):

@@ -62,7 +62,7 @@ class Scratch:
         if mutant.asks_conformance:
             self._forget_builds(mutant.protocol)
         for edit in mutant.edits:
-            if not edit.is_generated and (with_fault or edit.is_of_models):
+            if with_fault and not edit.is_generated:
                 self._apply(edit.file, edit.old, edit.new)
         generated = [
             [Path(edit.file).name, edit.old, edit.new] for edit in mutant.edits if edit.is_generated and with_fault

@@ -5,24 +5,15 @@ An arm is a result of IF or of CASE, or one of the two values of a condition tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from textwrap import shorten
 
-from codegen.compile import load
-from codegen.display import Display
-from codegen.emit.branch_numbers import unique_steps
-from codegen.errors import Errors, SpecErrors
-from codegen.ir import Protocol, Span
+from codegen.ir import Span
 from codegen.tla import sany
-from harness.tla import models
-from harness.tla.tlc import ROOT, TlcError
-
-CONDITIONS = frozenset(
-    r"$ConjList $DisjList \land \lor \lnot => \equiv = /= \in \notin \subseteq $BoundedExists $BoundedForall"
-    r" < > \leq \geq".split()
-)
-"""Operators whose value is TRUE or FALSE, as SANY names them."""
+from harness.tla.syntax import CONDITIONS, parts_of, steps_of, used_by
+from harness.tla.tlc import ROOT
 
 LABEL_LENGTH_MAX = 60
 
@@ -33,15 +24,23 @@ class Arm:
 
     span: the arm's text; for a condition, the whole of it.
     label: the label of the result, else the beginning of its text; empty for a condition.
+    number: distinguishes arms of one operator whose names are otherwise the same, from 1.
     """
 
     operator: str
     word: str
     span: Span
     label: str = ""
+    number: int = 1
 
     def __str__(self) -> str:
-        return f"{self.span}: {self.operator}, {self.word}" + (f": {self.label}" if self.label else "")
+        return f"{self.span}: {self.name}"
+
+    @property
+    def name(self) -> str:
+        """The same for as long as the operator's text is the same, wherever it stands."""
+        label = f": {self.label}" if self.label else ""
+        return f"{self.operator}, {self.word}{label}" + (f" ({self.number})" if self.number > 1 else "")
 
     @property
     def is_condition(self) -> bool:
@@ -51,73 +50,24 @@ class Arm:
 def arms_of(protocol: str) -> list[Arm]:
     """Returns the arms of the steps, and of all that the steps use, in the order of the text.
 
-    protocol: also `session`. Its steps are all operators of SessionSteps. Raises TlcError if the steps do not compile.
+    protocol: also `session`. Raises TlcError if the steps do not compile.
     """
-    if protocol == "session":
-        path, steps = models.LIBRARY / "SessionSteps.tla", None
-    else:
-        compiled = _compiled(protocol)
-        path = ROOT / "spec" / protocol / f"{compiled.module}.tla"
-        steps = {step.name for step in unique_steps(compiled)}
-    errors = Errors()
-    module = sany.read(path, models.folders_of_modules(protocol), Display(ROOT, {}), errors)
-    if module is None:
-        raise TlcError("\n".join(map(str, errors.found)))
-    roots = [
-        operator
-        for name, operator in module.top.items()
-        if (operator.module == path.stem if steps is None else name in steps)
-    ]
-    return arms_in(module, roots)
+    return _of(steps_of(protocol).operators)
 
 
 def arms_in(module: sany.Module, operators: Iterable[sany.Operator]) -> list[Arm]:
     """Returns the arms of these operators, and of all that they use, in the order of the text."""
-    found = {(arm.span, arm.word): arm for operator in _used(module, operators) for arm in _Arms(operator).found}
-    return sorted(found.values(), key=lambda arm: (arm.span.file, arm.span.line, arm.span.column, arm.word))
+    return _of(used_by(module, operators))
 
 
-def _compiled(protocol: str) -> Protocol:
-    try:
-        return load(ROOT / "spec" / protocol, name=protocol)
-    except SpecErrors as errors:
-        raise TlcError(str(errors)) from None
-
-
-def _used(module: sany.Module, roots: Iterable[sany.Operator]) -> Iterator[sany.Operator]:
-    """Yields these operators and all that they use, each once."""
-    waiting = [operator.uid for operator in roots]
-    seen = set(waiting)
-    while waiting:
-        operator = module.operators[waiting.pop()]
-        yield operator
-        new = {uid for uid in _named(operator.body) if uid in module.operators} - seen
-        seen |= new
-        waiting += sorted(new)
-
-
-def _named(node: sany.Node) -> Iterator[str]:
-    """Yields the numbers of the definitions that an expression names."""
-    match node:
-        case sany.Apply(operator=operator):
-            yield operator.uid
-        case sany.OperatorArgument(operator=operator):
-            yield operator.uid
-        case sany.LetIn(definitions=definitions):
-            yield from definitions
-    for part in _parts(node):
-        yield from _named(part)
-
-
-def _parts(node: sany.Node) -> list[sany.Node]:
-    match node:
-        case sany.Apply(operands=operands, binders=binders):
-            return [*operands, *(binder.domain for binder in binders if binder.domain is not None)]
-        case sany.LetIn(body=body) | sany.Labelled(body=body):
-            return [body]
-        case sany.Substitution(substitutions=substitutions, body=body):
-            return [*(value for _, value in substitutions), body]
-    return []
+def _of(operators: Iterable[sany.Operator]) -> list[Arm]:
+    found = {(arm.span, arm.word): arm for operator in operators for arm in _Arms(operator).found}
+    seen: Counter[str] = Counter()
+    numbered = []
+    for arm in sorted(found.values(), key=lambda arm: (arm.span.file, arm.span.line, arm.span.column, arm.word)):
+        seen[arm.name] += 1
+        numbered.append(replace(arm, number=seen[arm.name]))
+    return numbered
 
 
 class _Arms:
@@ -140,9 +90,9 @@ class _Arms:
             self.add("ELSE", otherwise, self.found[-1].span)
         elif isinstance(node, sany.Apply) and node.operator.name == "$Case":
             for pair in node.operands:
-                condition, result = _parts(pair)
+                condition, result = parts_of(pair)
                 self.add("CASE", result, condition.span)
-        for part in _parts(node):
+        for part in parts_of(node):
             self.walk(part)
 
     def add(self, word: str, result: sany.Node, before: Span) -> None:

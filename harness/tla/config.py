@@ -6,7 +6,8 @@ import textwrap
 
 from harness.base import yaml_documents
 from harness.base.write_files import replace_whole
-from harness.tla.models import Model, file_of
+from harness.tla.model import Model
+from harness.tla.models import file_of
 
 _NAMES = {
     "specification": "SPECIFICATION",

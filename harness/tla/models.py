@@ -3,63 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from codegen.layout.folders import used_folders
 from harness.base.protocols import MODEL
 from harness.base.protocols import protocols as all_protocols
 from harness.tla import models_file
-from harness.tla.models_file import FILE, Settings
+from harness.tla.model import CONFIGS, SESSION, Model
+from harness.tla.models_file import FILE, Document
 from harness.tla.tlc import ROOT
-
-LIBRARY = ROOT / "spec" / "lib"
-SESSION = LIBRARY / "session"
-CONFIGS = ROOT / "build" / "check"
-
-
-@dataclass(frozen=True)
-class Model:
-    """One model, with all that it inherits.
-
-    protocol: `session` for those of spec/lib/session, else the folder under spec/.
-    settings: the content of its .cfg.
-    config: the .cfg for TLC. harness.tla.config writes it before each run.
-    size: `small` runs in every check, `large` takes minutes.
-    verdict: the verdict that TLC must reach. violates: the property that must be violated.
-    distinct: the recorded count of states; None for a large model that nobody has run to its end yet.
-    about: the model in a sentence; for a model that must fail, the hazard.
-    """
-
-    protocol: str
-    name: str
-    module: Path
-    settings: Settings
-    config: Path
-    size: str
-    verdict: str
-    violates: str | None
-    distinct: int | None
-    seconds: float
-    about: str
-
-    @property
-    def must_fail(self) -> bool:
-        return self.verdict != "holds"
-
-    @property
-    def search_path(self) -> list[Path]:
-        """The folders of the modules that a model may extend."""
-        return [self.module.parent, *folders_of_modules(self.protocol)]
-
-
-def folders_of_modules(protocol: str) -> list[Path]:
-    """Returns the folders from which the models of a protocol may take modules."""
-    if protocol == "session":
-        return [LIBRARY]
-    spec = ROOT / "spec" / protocol
-    used = [other for other in used_folders(spec) if other != LIBRARY]
-    return [spec, LIBRARY, ROOT / "generated" / protocol, *(room for other in used for room in (other, other / MODEL))]
+from harness.tla.twins import Twins, twins_of
 
 
 def folder_of(protocol: str) -> Path:
@@ -82,12 +35,36 @@ def without_models() -> list[str]:
 
 
 def models_of(protocol: str) -> list[Model]:
-    """Returns the models of one protocol, in the order of its models.yaml. Raises TlcError for a fault in it."""
+    """Returns the models of one protocol, in the order of its models.yaml, and then the twins that it does not list.
+
+    Raises TlcError for a fault in the file.
+    """
+    document = models_file.load(folder_of(protocol))
+    listed = _listed(protocol, document)
+    return [*listed, *twins_of(document, listed).derived]
+
+
+def with_right_rules(protocol: str, name: str) -> Model:
+    """Returns a model of a protocol as if nothing were wrong in it. It still checks only what it must violate.
+
+    Raises TlcError for a fault in models.yaml, KeyError if the protocol lacks the model.
+    """
+    document = models_file.load(folder_of(protocol))
+    model = {each.name: each for each in _listed(protocol, document)}[name]
+    return replace(model, settings=document.settings(name, right=True))
+
+
+def twins_in(protocol: str) -> Twins:
+    """Returns the twins of a protocol's models that must fail. Raises TlcError for a fault in its models.yaml."""
+    document = models_file.load(folder_of(protocol))
+    return twins_of(document, _listed(protocol, document))
+
+
+def _listed(protocol: str, document: Document) -> list[Model]:
     folder = folder_of(protocol)
-    described = models_file.load(folder)
     found = []
-    for name, entry in described.models.items():
-        settings = described.settings(name)
+    for name, entry in document.models.items():
+        settings = document.settings(name)
         found.append(
             Model(
                 protocol=protocol,
@@ -108,7 +85,8 @@ def models_of(protocol: str) -> list[Model]:
 
 def record(model: Model, distinct: int, seconds: float) -> None:
     """Writes a run's counts and time into models.yaml, never a verdict."""
-    models_file.record(folder_of(model.protocol), model.name, distinct, seconds)
+    key = "recorded" if model.twin_of is None else "twin"
+    models_file.record(folder_of(model.protocol), model.twin_of or model.name, key, distinct, seconds)
 
 
 def properties_of(model: Model) -> list[str]:

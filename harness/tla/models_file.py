@@ -58,14 +58,25 @@ class Recorded(yaml_documents.Strict):
     seconds: float = 0.0
 
 
+class Twin(Recorded):
+    """The twin of a model that must fail: the same constants with the right rules."""
+
+    size: Literal["small", "large"] = "small"
+
+
 class Entry(Settings):
-    """One model: how its settings differ from those of the model that it is like, or from the base."""
+    """One model: how its settings differ from those of the model that it is like, or from the base.
+
+    wrong: the constants, of a model that must fail, because of which it does. Its twin does not have them.
+    """
 
     about: str = ""
     like: str | None = None
     size: Literal["small", "large"] = "small"
     fails: str | None = None
+    wrong: list[str] = pydantic.Field(default_factory=list)
     recorded: Recorded = Recorded()
+    twin: Twin | None = None
 
     @property
     def verdict(self) -> str:
@@ -86,28 +97,34 @@ class Document(yaml_documents.Strict):
     base: Settings = Settings()
     models: dict[str, Entry]
 
-    def settings(self, name: str) -> Settings:
+    def settings(self, name: str, *, right: bool = False) -> Settings:
         """Returns all settings of a model, with those of `always` among the invariants.
 
         A model that must fail by a named property checks only this one and `always`, unless it lists others itself.
+        right: leaves out what is wrong in it.
         """
-        settings = self._of_its_own(name)
-        invariants = list(dict.fromkeys([*settings.invariants, *settings.always]))
-        return settings.model_copy(update={"invariants": invariants})
+        return _with_always(self._of_its_own(name, right))
 
-    def _of_its_own(self, name: str) -> Settings:
-        entry, settings = self.models[name], self._inherited(name)
+    def right_settings(self, name: str) -> Settings:
+        """Returns the settings of a model that must fail as if it had to hold: without what is wrong in it."""
+        return _with_always(self.inherited(name))
+
+    def _of_its_own(self, name: str, right: bool) -> Settings:
+        entry, settings = self.models[name], self.inherited(name)
         if entry.fails is None:
             return settings
         changes: dict[str, object] = {"module": settings.faults or settings.module}
+        if not right:
+            changes["constants"] = _with(settings.constants, entry.wrong)
         if entry.violates and not entry.model_fields_set & {"invariants", "properties"}:
             changes["invariants"] = [entry.violates] if entry.verdict == "invariant" else []
             changes["properties"] = [entry.violates] if entry.verdict == "property" else []
         return settings.model_copy(update=changes)
 
-    def _inherited(self, name: str) -> Settings:
+    def inherited(self, name: str) -> Settings:
+        """Returns what a model inherits, with what it says itself, but for what is wrong in it."""
         entry = self.models[name]
-        return _changed(self.base if entry.like is None else self._inherited(entry.like), entry)
+        return _changed(self.base if entry.like is None else self.inherited(entry.like), entry)
 
 
 def _changed(parent: Settings, child: Settings) -> Settings:
@@ -115,9 +132,17 @@ def _changed(parent: Settings, child: Settings) -> Settings:
     changes = {key: getattr(child, key) for key in child.model_fields_set & Settings.model_fields.keys()}
     if "module" in changes:
         changes.setdefault("faults", None)
-    # A dictionary keeps the place of a constant whose value changes.
-    constants = {constant_of(text): text for text in [*parent.constants, *child.constants]}
-    return parent.model_copy(update={**changes, "constants": list(constants.values())})
+    return parent.model_copy(update={**changes, "constants": _with(parent.constants, child.constants)})
+
+
+def _with(statements: list[str], others: list[str]) -> list[str]:
+    """Returns what the constants are after some have got other values. Each keeps its place."""
+    return list({constant_of(text): text for text in [*statements, *others]}.values())
+
+
+def _with_always(settings: Settings) -> Settings:
+    invariants = list(dict.fromkeys([*settings.invariants, *settings.always]))
+    return settings.model_copy(update={"invariants": invariants})
 
 
 def constant_of(statement: str) -> str:
@@ -164,6 +189,7 @@ def _faults(document: Document, whole: Document, folder: Path) -> Iterator[tuple
     broken = list(_faults_of_likes(document))
     yield from broken
     for name, entry in document.models.items():
+        yield from _faults_of_wrong(name, entry)
         if entry.fails is not None and not _FAILS.fullmatch(entry.fails):
             wanted = f"write `invariant NAME`, `property NAME` or one of {', '.join(_UNNAMED_VERDICTS)}"
             yield ("models", name, "fails"), f"models.{name}.fails is {entry.fails!r}", wanted
@@ -185,6 +211,18 @@ def _faults_of_settings(place: Place, settings: Settings, folder: Path) -> Itera
         if module is not None and not (folder / f"{module}.tla").is_file():
             where = yaml_documents.name_of(folder)
             yield (*place, key), f"{key} is {module!r}, but {where}/{module}.tla does not exist", "name a module there"
+
+
+def _faults_of_wrong(name: str, entry: Entry) -> Iterator[tuple[Place, str, str]]:
+    for number, statement in enumerate(entry.wrong):
+        if not constant_of(statement):
+            at = ("models", name, "wrong", number)
+            yield at, f"{statement!r} does not set a constant", "write `NAME = VALUE` or `NAME <- OPERATOR`"
+    if entry.fails is None and entry.wrong:
+        yield ("models", name, "wrong"), f"models.{name} must hold, but has `wrong`", "remove it, or add `fails`"
+    if entry.fails is not None and not entry.wrong:
+        found = f"models.{name} must fail, but does not say why"
+        yield ("models", name, "fails"), found, "move the constants because of which it fails into `wrong`"
 
 
 def _faults_of_likes(document: Document) -> Iterator[tuple[Place, str, str]]:
@@ -216,27 +254,33 @@ def _faults_of_model(document: Document, name: str) -> Iterator[tuple[Place, str
 # --- Recording ------------------------------------------------------------------------------------------
 
 
-def record(folder: Path, name: str, distinct: int, seconds: float) -> None:
-    """Writes a run's counts and time into a model's entry, never a verdict. All other text stays as it is."""
+def record(folder: Path, name: str, key: str, distinct: int, seconds: float) -> None:
+    """Writes a run's counts and time into a model's entry, never a verdict. All other text stays as it is.
+
+    key: `recorded` for the model itself, `twin` for its twin.
+    """
     path = folder / FILE
     text = path.read_text(encoding="utf-8")
-    path.write_text(_with_record(text, name, f"{{distinct: {distinct}, seconds: {seconds:.1f}}}"), encoding="utf-8")
+    twin = load(folder).models[name].twin
+    size = "size: large, " if key == "twin" and twin and twin.size == "large" else ""
+    counts = f"{{{size}distinct: {distinct}, seconds: {seconds:.1f}}}"
+    path.write_text(_with_record(text, name, key, counts), encoding="utf-8")
 
 
-def _with_record(text: str, name: str, counts: str) -> str:
+def _with_record(text: str, name: str, key: str, counts: str) -> str:
     root = yaml.compose(text, yaml.SafeLoader)
     entry = _below(_below(root, "models"), name)
     assert isinstance(entry, yaml.MappingNode), "the file was read already"
-    if old := _below(entry, "recorded"):
+    if old := _below(entry, key):
         return text[: old.start_mark.index] + counts + text[_end(old, text) :]
     if entry.flow_style:
         comma = ", " if entry.value else ""
         closing = entry.end_mark.index - 1
-        return f"{text[:closing]}{comma}recorded: {counts}{text[closing:]}"
+        return f"{text[:closing]}{comma}{key}: {counts}{text[closing:]}"
     line_end = text.find("\n", _end(entry, text))
     line_end = len(text) if line_end < 0 else line_end
     indent = " " * entry.value[0][0].start_mark.column
-    return f"{text[:line_end]}\n{indent}recorded: {counts}{text[line_end:]}"
+    return f"{text[:line_end]}\n{indent}{key}: {counts}{text[line_end:]}"
 
 
 def _below(node: yaml.Node | None, key: str) -> yaml.Node | None:

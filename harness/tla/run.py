@@ -8,11 +8,12 @@ from pathlib import Path
 
 from harness.tla import config, tlc
 from harness.tla.diagram import as_html
-from harness.tla.models import Model, sentences
+from harness.tla.model import Model
+from harness.tla.models import sentences
 from harness.tla.tlc import ROOT, Outcome, TlcError
 from harness.tla.trace import Step, steps_of
 
-QUICK_STATES_MAX = 30_000
+PLAIN_STATES_MAX = 30_000
 """Below this many states the optimising compiler costs more time than it saves.
 
 The limit counts states, because recorded times depend on the machine that recorded them.
@@ -59,7 +60,7 @@ def _surprises(model: Model, outcome: Outcome, recording: bool) -> list[str]:
 
 def run(model: Model, *, recording: bool = False, progress: Callable[[str], None] | None = None) -> Report:
     """Checks one model, and leaves its .cfg below build/check/. Raises TlcError if TLC cannot."""
-    quick = model.size == "small" and (model.distinct or 0) < QUICK_STATES_MAX
+    quick = model.size == "small" and (model.distinct or 0) < PLAIN_STATES_MAX
     config.write(model)
     try:
         outcome = tlc.check(model.module, model.config, model.search_path, quick=quick, progress=progress)

@@ -13,7 +13,7 @@ import pytest
 
 from harness.check import __main__ as command
 from harness.tla import models
-from harness.tla.models import Model
+from harness.tla.model import Model
 from harness.tla.run import Report, run
 from harness.tla.tlc import ROOT
 from harness.tla.trace import as_text
@@ -31,14 +31,14 @@ def forged() -> Report:
     return run(_model("lock", "fail_anyone"))
 
 
-def test_every_small_model_is_as_recorded() -> None:
+def test_every_quick_model_is_as_recorded() -> None:
     """Verdict, violated property and state count of each, checked by the command that users run."""
     check = subprocess.run(
-        [sys.executable, "-m", "harness.check", "all", "small"], check=False, cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "harness.check", "all", "quick"], check=False, cwd=ROOT, capture_output=True, text=True
     )
     assert check.returncode == 0, check.stdout + check.stderr
     for model in ALL:
-        if model.size == "small":
+        if model.is_quick:
             line = next(
                 line for line in check.stdout.splitlines() if line.startswith(f"{model.protocol}/{model.name} ")
             )

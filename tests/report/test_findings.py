@@ -67,6 +67,9 @@ def test_a_check_leaves_its_models_and_properties(monkeypatch, results):
     must_fail = {name: model.must_fail for name, (model, _) in models.models.items()}
     assert must_fail == {
         "small_clock": False,
+        "small_rate": False,
+        "twin_uncapped": False,
+        "twin_too_wide": False,
         "fail_uncapped": True,
         "fail_unwrapped": True,
         "fail_too_wide": True,
@@ -82,7 +85,7 @@ def test_what_was_picked_out_is_kept_beside_the_rest(monkeypatch, results):
     run_check(monkeypatch, "limiter", "small_clock")
     run_check(monkeypatch, "all", "large")
     assert {"check/limiter.json", "check/limiter-small_clock.json", "check/kv-large.json"} <= set(files(results))
-    assert len(together(load(results)).check["limiter"].models) == 4
+    assert len(together(load(results)).check["limiter"].models) == 7
 
 
 # --- conform -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 from harness.check import __main__ as command
 from harness.tla import config, models, models_file
-from harness.tla.models import Model
+from harness.tla.model import Model
 from harness.tla.tlc import TlcError
 
 TICKET = """# Tickets.
@@ -56,9 +56,9 @@ models:
       without a look
     like: small
     constants:
-      - Draw <- DrawUnchecked
       - More = {1,
         2}
+    wrong: [Draw <- DrawUnchecked]
     fails: invariant NoTicketTwice
 
   # Of the live ones.
@@ -66,9 +66,10 @@ models:
     size: large
     like: live
     constants: []
+    wrong: [Last = 3]
     fails: property Ends
-  fail_all: {like: fail_draw, invariants: [NoTicketTwice, Small], fails: invariant Small}
-  fail_stuck: {fails: deadlock}
+  fail_all: {like: fail_draw, invariants: [NoTicketTwice, Small], wrong: [Draw <- DrawAny], fails: invariant Small}
+  fail_stuck: {wrong: [Last = 0], fails: deadlock}
 """
 
 
@@ -161,9 +162,9 @@ def test_what_a_model_inherits_from_another(folder: Path) -> None:
     """The settings, and neither the way to fail, nor size and counts; a module of one's own hides that of faults."""
     found = _models(folder)
     live, everything, stuck = found["fail_live"], found["fail_all"], found["fail_stuck"]
-    assert (live.module.name, live.size, live.settings.constants[0]) == ("Live.tla", "large", "Last = 9")
+    assert (live.module.name, live.size, live.settings.constants[0]) == ("Live.tla", "large", "Last = 3")
     assert models.properties_of(live) == ["TypeOK", "Ends"]
-    assert "Draw <- DrawUnchecked" in everything.settings.constants
+    assert "Draw <- DrawAny" in everything.settings.constants
     assert models.properties_of(everything) == ["NoTicketTwice", "Small", "TypeOK", "Ends"]
     assert (everything.size, everything.distinct, everything.violates) == ("small", None, "Small")
     assert (stuck.verdict, stuck.violates) == ("deadlock", None)
@@ -251,7 +252,30 @@ def test_an_invariant_of_always_comes_after_all_others(folder: Path) -> None:
         ),
         ("  module: Ticket\n", "", "small:", "models.small has no module; add `module` to it or to `base`"),
         ("- Last = 5", "- Last 5", "Last 5", "'Last 5' does not set a constant; write `NAME = VALUE` or `NAME <- O"),
-        ("- More = {1,", "- Draw = {1,", "Draw = {1", "there are two values for the constant Draw; keep one of them"),
+        (
+            "- More = {1,",
+            "- More = {2}\n      - More = {1,",
+            "More = {1",
+            "there are two values for the constant More; keep one of them",
+        ),
+        (
+            "wrong: [Last = 0], ",
+            "",
+            "fails: deadlock",
+            "models.fail_stuck must fail, but does not say why; move the const",
+        ),
+        (
+            "wrong: [Last = 0], ",
+            "wrong: [Last], ",
+            "Last], ",
+            "'Last' does not set a constant; write `NAME = VALUE` or",
+        ),
+        (
+            ", fails: deadlock",
+            "",
+            "wrong: [Last = 0]",
+            "models.fail_stuck must hold, but has `wrong`; remove it, or add",
+        ),
         (
             "models:\n",
             "model:\n",
@@ -313,7 +337,7 @@ def test_a_record_changes_nothing_else(folder: Path, name: str, old: str, new: s
     assert TICKET.count(old) == 1
     models.record(_models(folder)[name], 41, 2.345)
     assert (folder / models_file.FILE).read_text() == TICKET.replace(old, new)
-    (model,) = [each for each in models.models_of("ticket") if each.name == name]
+    model = next(each for each in models.models_of("ticket") if each.name == name)
     assert (model.distinct, model.seconds) == (41, 2.3)
 
 
@@ -323,3 +347,59 @@ def test_a_record_that_is_a_block_is_replaced(folder: Path) -> None:
     found = {model.name: model for model in models.models_of("ticket")}
     assert (found["small"].distinct, found["small"].seconds) == (41, 2.3)
     assert found["live"].about == "They go on: for ever."
+
+
+# --- Twins ----------------------------------------------------------------------------------------------
+
+
+def test_each_model_that_must_fail_has_a_twin_with_the_right_rules(folder: Path) -> None:
+    found = _models(folder)
+    assert models.twins_in("ticket").names == {
+        "fail_draw": "twin_draw",
+        "fail_live": "live",
+        "fail_all": "twin_draw",
+        "fail_stuck": "small",
+    }
+    twin = found["twin_draw"]
+    assert twin.settings.constants == ["Last = 5", "Clients = {a, b}", "Draw <- DrawChecked", "More = {1, 2}"]
+    assert models.properties_of(twin) == ["NoTicketTwice", "Small", "TypeOK", "Ends"]
+    assert (twin.module.name, twin.verdict, twin.violates, twin.size) == ("Ticket.tla", "holds", None, "small")
+    assert twin.config.name == "twin_draw.cfg"
+    assert twin.about == "The right rules with the constants of fail_draw, fail_all."
+
+
+def test_a_model_that_does_not_check_the_property_is_no_twin(folder: Path) -> None:
+    found = _models(folder, TICKET.replace("fails: property Ends", "properties: [Lasts]\n    fails: property Lasts"))
+    assert models.twins_in("ticket").names["fail_live"] == "twin_live"
+    assert models.properties_of(found["twin_live"]) == ["TypeOK", "Lasts"]
+    assert found["twin_live"].size == "large"
+
+
+def test_models_that_must_fail_with_the_same_constants_have_one_twin(folder: Path) -> None:
+    text = TICKET.replace("fail_stuck: {", "fail_stuck: {like: fail_draw, invariants: [Open], ")
+    found = _models(folder, text)
+    assert models.twins_in("ticket").names["fail_stuck"] == "twin_draw"
+    assert models.properties_of(found["twin_draw"]) == ["NoTicketTwice", "Small", "TypeOK", "Open", "Ends"]
+    assert found["twin_draw"].about == "The right rules with the constants of fail_draw, fail_all, fail_stuck."
+
+
+def test_a_twin_uses_the_module_of_the_faults_if_its_constants_name_what_is_defined_there(folder: Path) -> None:
+    (folder / "Faults.tla").write_text("---- MODULE Faults ----\nTwoOrMore == 2\n====\n")
+    text = TICKET.replace("      - More = {1,\n        2}\n", "      - More <- TwoOrMore\n")
+    assert _models(folder, text)["twin_draw"].module.name == "Faults.tla"
+
+
+def test_a_twin_is_recorded_with_the_model_that_must_fail(folder: Path) -> None:
+    models.record(_models(folder)["twin_draw"], 41, 2.345)
+    counts = "{distinct: 41, seconds: 2.3}"
+    assert (folder / models_file.FILE).read_text() == TICKET.replace(
+        "invariant NoTicketTwice\n", f"invariant NoTicketTwice\n    twin: {counts}\n"
+    )
+    twin = next(each for each in models.models_of("ticket") if each.name == "twin_draw")
+    assert (twin.distinct, twin.seconds) == (41, 2.3)
+
+
+def test_a_large_twin_stays_large_when_it_is_recorded(folder: Path) -> None:
+    text = TICKET.replace("invariant NoTicketTwice\n", "invariant NoTicketTwice\n    twin: {size: large}\n")
+    models.record(_models(folder, text)["twin_draw"], 41, 2.345)
+    assert "    twin: {size: large, distinct: 41, seconds: 2.3}\n" in (folder / models_file.FILE).read_text()

@@ -14,9 +14,9 @@ import pytest
 from codegen.tla import sany
 from harness.base.protocols import MODEL, protocols
 from harness.tla import models
+from harness.tla.model import LIBRARY, folders_of_modules
 from harness.tla.tlc import ROOT
 
-LIBRARY = models.LIBRARY
 SETTINGS = json.loads((ROOT / ".vscode" / "settings.json").read_text())
 EDITOR_PATH = SETTINGS["tlaplus.moduleSearchPaths"]
 """The extension gives these to SANY, which it runs in the folder of the module: they are relative to that."""
@@ -41,7 +41,7 @@ def _needed(folder: Path) -> list[Path]:
     """Returns the folders from which the modules of a folder may take others, as docs/reference/models.md says."""
     if folder.is_relative_to(LIBRARY):
         return [LIBRARY]
-    return models.folders_of_modules(folder.parent.name if folder.name == MODEL else folder.name)
+    return folders_of_modules(folder.parent.name if folder.name == MODEL else folder.name)
 
 
 def _parsed(folder: Path, modules: Sequence[str], search_path: Iterable[str]) -> set[Path]:
