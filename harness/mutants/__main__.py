@@ -1,4 +1,5 @@
 """python -m harness.mutants [PROTOCOL...] [--only TEXT] [--sample N] [--without-faults]
+python -m harness.mutants --steps [PROTOCOL...] [--only TEXT] [--sample N]
 
 Seeds each fault of the catalogue into a copy of the repository, and runs the check that must notice it. Fails if a
 mutant survives, no longer applies, or is caught by a check other than the one it names.
@@ -20,10 +21,12 @@ from harness.mutants.conform_worker import Warm
 from harness.mutants.findings import findings
 from harness.mutants.hunt import Verdict, hunt, passes
 from harness.mutants.scratch import Scratch
+from harness.mutants.steps import __main__ as steps
 from harness.results import ResultsError, begin, commit
 from harness.tla.tlc import TlcError
 
 PARALLEL = 2
+STEPS = "--steps"
 
 
 def hunt_all(mutants: list[Mutant], without_faults: bool) -> list[Verdict]:
@@ -85,6 +88,8 @@ def announce(names: list[str]) -> None:
 
 def main() -> int:
     """The command."""
+    if STEPS in sys.argv:
+        return steps.main([argument for argument in sys.argv[1:] if argument != STEPS])
     parser = argparse.ArgumentParser(prog="python -m harness.mutants", description=__doc__)
     parser.add_argument("protocol", nargs="*", help="folders of spec/; default: all")
     parser.add_argument(

@@ -1,0 +1,131 @@
+"""just mutants --steps [PROTOCOL...] [--only TEXT] [--sample N]
+
+Puts one-line faults into the steps, one at a time, and runs the small models that reach them. A model must violate a
+property. Fails if a fault survives for which unseen.yaml has no reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from harness.base import command
+from harness.base.command import counted
+from harness.mutants.steps.changes import KINDS, Change
+from harness.mutants.steps.hunt import Verdict, hunt
+from harness.mutants.steps.plan import changes_of, compare, runs_for, users_of
+from harness.results import commit
+from harness.tla import models
+from harness.tla.tlc import TlcError
+from harness.tla.unseen import compared, file_of, unseen_of
+
+PARALLEL = 2
+
+
+def hunt_all(changes: Sequence[tuple[str, Change]]) -> list[tuple[str, Verdict]]:
+    """Hunts faults, each of a protocol, PARALLEL at a time. Prints each verdict as soon as there is one."""
+    every = [change for name in models.protocols() for change in changes_of(name)]
+    users = {change: users_of(protocol, change) for protocol, change in changes}
+    runs = {
+        name: compare(name, every, PARALLEL) for name in sorted({each for names in users.values() for each in names})
+    }
+
+    def one(protocol: str, change: Change) -> tuple[str, Verdict]:
+        return protocol, hunt(change, [run for name in users[change] for run in runs_for(change, runs[name])])
+
+    verdicts = []
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        waiting = [pool.submit(one, protocol, change) for protocol, change in changes]
+        try:
+            for done in as_completed(waiting):
+                protocol, verdict = done.result()
+                verdicts.append((protocol, verdict))
+                print(_line(verdict), flush=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            command.end_children()
+            raise
+    return verdicts
+
+
+def _line(verdict: Verdict) -> str:
+    how = {
+        "killed": f"{verdict.model}: {verdict.violated}",
+        "stopped": f"{verdict.model}: TLC cannot evaluate it: {verdict.violated}",
+    }.get(verdict.how, f"makes a difference in {counted(verdict.models, 'model')}")
+    late = f", {verdict.given_up} of them without an end" if verdict.given_up else ""
+    return f"{verdict.how:<9} {verdict.change}\n            {how}{late} ({verdict.seconds:.1f} s)"
+
+
+def _table(verdicts: Sequence[Verdict]) -> str:
+    """Returns how many faults of each kind there were, and how many of them were noticed."""
+    lines = [f"{'kind of fault':<22}{'faults':>8}{'killed':>8}{'stopped':>8}{'survive':>8}"]
+    for kind in KINDS:
+        own = [verdict for verdict in verdicts if verdict.change.kind == kind]
+        counts = [sum(verdict.how == how for verdict in own) for how in ("killed", "stopped", "survives")]
+        lines.append(f"{kind:<22}{len(own):>8}" + "".join(f"{count:>8}" for count in counts))
+    return "\n".join(lines)
+
+
+def _judge(protocol: str, verdicts: Sequence[Verdict], whole: bool) -> bool:
+    """Prints what survives of a protocol's faults. Returns whether unseen.yaml says why, and nothing else.
+
+    whole: whether these are all faults of the protocol, so that each entry of the file must fit one.
+    """
+    if not verdicts:
+        return not whole or not unseen_of(protocol).faults
+    noticed = sum(verdict.how != "survives" for verdict in verdicts)
+    surviving = {verdict.change.full_name: verdict.change for verdict in verdicts if verdict.how == "survives"}
+    found = compared(surviving, [(each.fault, each.why) for each in unseen_of(protocol).faults])
+    print(
+        f"{protocol}: {noticed} of {counted(len(verdicts), 'fault')} noticed ({noticed / len(verdicts):.1%}), "
+        f"{counted(len(found.reasons), 'survivor')} with a reason"
+    )
+    for name in found.unlisted:
+        print(f"  SURVIVES: {surviving[name]}")
+    for pattern in found.stale if whole else ():
+        print(f"  NO LONGER TRUE: {pattern!r} in {file_of(protocol)} fits no fault that survives")
+    return not found.unlisted and not (whole and found.stale)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="just mutants --steps", description=__doc__)
+    parser.add_argument("protocol", nargs="*", help="folders of spec/, or `session`; default: all")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only faults whose line has this text")
+    parser.add_argument("--sample", type=int, metavar="N", help="N of them; the commit chooses them")
+    options = parser.parse_args(arguments)
+    try:
+        names = _chosen(options.protocol)
+        changes = [(name, change) for name in names for change in changes_of(name) if options.only in str(change)]
+        if not changes:
+            raise TlcError(f"no fault has {options.only!r} in its line")
+        if options.sample is not None:
+            changes = _sampled(changes, options.sample)
+        found = hunt_all(changes)
+    except TlcError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(_table([verdict for _, verdict in found]))
+    whole = not options.only and options.sample is None
+    of = {name: [verdict for protocol, verdict in found if protocol == name] for name in names}
+    return 0 if all([_judge(name, own, whole) for name, own in of.items() if own or whole]) else 1
+
+
+def _sampled(changes: list[tuple[str, Change]], count: int) -> list[tuple[str, Change]]:
+    """Chooses some of the faults, in their order. Each commit chooses others."""
+    if count < 1:
+        raise TlcError(f"a sample needs at least 1 fault, not {count}")
+    places = random.Random(commit()).sample(range(len(changes)), min(count, len(changes)))
+    return [changes[place] for place in sorted(places)]
+
+
+def _chosen(named: Sequence[str]) -> list[str]:
+    known = models.protocols()
+    for name in named:
+        if name not in known:
+            raise TlcError(f"{name!r} has no models; choose from: {', '.join(known)}")
+    return list(named) or known

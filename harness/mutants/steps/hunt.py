@@ -1,0 +1,76 @@
+"""Runs the models on steps with a fault in them, until one of them violates a property."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.base.write_files import replace_whole
+from harness.mutants.steps.changes import Change, changed
+from harness.mutants.steps.infection import Infected
+from harness.tla import tlc
+from harness.tla.run import violated_by
+from harness.tla.tlc import ROOT, TlcError, TlcTimeout
+
+SECONDS_MIN = 6
+TIMES_AS_LONG_MAX = 3
+"""A fault may make a model's states endless. It is then given up after this many times its usual duration."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a fault.
+
+    how: `killed` if a model violated a property; `stopped` if TLC could not evaluate the steps; else `survives`.
+    model: the model that killed or stopped it. violated: the property, or TLC's complaint.
+    models: how many models were run. given_up: how many of them did not end in time.
+    """
+
+    change: Change
+    how: str
+    model: str
+    violated: str
+    models: int
+    given_up: int
+    seconds: float
+
+    @property
+    def is_killed(self) -> bool:
+        return self.how == "killed"
+
+
+def hunt(change: Change, runs: Sequence[Infected]) -> Verdict:
+    """Runs the models of these runs, in this order, until one notices the fault."""
+    started = time.monotonic()
+    given_up = 0
+    with tempfile.TemporaryDirectory(prefix="stepwise-steps-") as folder:
+        text = (ROOT / change.span.file).read_text(encoding="utf-8")
+        replace_whole(Path(folder) / Path(change.span.file).name, changed(text, change))
+        for number, run in enumerate(runs, 1):
+            model = run.model
+            name = f"{model.protocol}/{model.name}"
+            limit = max(SECONDS_MIN, TIMES_AS_LONG_MAX * run.seconds)
+            try:
+                outcome = tlc.check(
+                    model.module, model.config, [Path(folder), *model.search_path], quick=True, seconds_max=limit
+                )
+            except TlcTimeout:
+                given_up += 1
+                continue
+            except TlcError as error:
+                return Verdict(
+                    change,
+                    "stopped",
+                    name,
+                    str(error).strip().splitlines()[-1],
+                    number,
+                    given_up,
+                    time.monotonic() - started,
+                )
+            if outcome.verdict != "holds":
+                violated = violated_by(model, outcome) or outcome.verdict
+                return Verdict(change, "killed", name, violated, number, given_up, time.monotonic() - started)
+    return Verdict(change, "survives", "", "", len(runs), given_up, time.monotonic() - started)

@@ -1,0 +1,78 @@
+"""Says which faults a protocol's own steps may have, and on which models each is run: those where it differs."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from harness.base.protocols import protocols
+from harness.mutants.steps.changes import Change, changes_in
+from harness.mutants.steps.infection import Comparison, Infected
+from harness.mutants.steps.vocabulary import Vocabulary
+from harness.tla import config, models
+from harness.tla.model import LIBRARY
+from harness.tla.syntax import compiled_of, steps_of
+from harness.tla.tlc import ROOT
+
+SESSION = "session"
+SECONDS_MAX = 60
+"""How long the models of one protocol take, without a fault, that are run for a fault."""
+
+
+def changes_of(protocol: str) -> list[Change]:
+    """Returns the faults of a protocol's own modules; for `session`, those of spec/lib.
+
+    Raises TlcError if the steps do not compile.
+    """
+    if protocol == SESSION:
+        users = [name for name in protocols() if name in models.protocols()]
+        vocabulary = Vocabulary.shared([Vocabulary.of(compiled_of(name)) for name in users if _opens_sessions(name)])
+        found = [change for name in users for change in _changes(name, vocabulary, str(LIBRARY.relative_to(ROOT)))]
+        return list({(change.module, change.full_name): change for change in found}.values())
+    return _changes(protocol, Vocabulary.of(compiled_of(protocol)), f"spec/{protocol}")
+
+
+def _opens_sessions(protocol: str) -> bool:
+    return any(file.endswith("/SessionSteps.tla") for file in files_of(protocol))
+
+
+def _changes(protocol: str, vocabulary: Vocabulary, folder: str) -> list[Change]:
+    steps = steps_of(protocol)
+    own = [operator for operator in steps.operators if operator.span.file.startswith(f"{folder}/")]
+    return changes_in(steps.module, own, vocabulary)
+
+
+@functools.cache
+def files_of(protocol: str) -> frozenset[str]:
+    """Returns the files of a protocol's steps, and of all that they use."""
+    return frozenset(operator.span.file for operator in steps_of(protocol).operators)
+
+
+def compare(protocol: str, changes: Sequence[Change], workers: int) -> list[Infected]:
+    """Finds for each small model of a protocol that must hold in which of these faults it sees a difference.
+
+    Raises TlcError if TLC cannot explore one.
+    """
+    comparison = Comparison(protocol, [change for change in changes if change.span.file in files_of(protocol)])
+    chosen = [model for model in models.models_of(protocol) if not model.must_fail and model.size == "small"]
+    for model in chosen:
+        config.write(model)
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(comparison.explore, chosen))
+
+
+def users_of(protocol: str, change: Change) -> list[str]:
+    """Returns the protocols whose steps have the changed text: its own first."""
+    others = [name for name in models.protocols() if name != protocol and change.span.file in files_of(name)]
+    return [protocol, *others]
+
+
+def runs_for(change: Change, runs: Sequence[Infected]) -> list[Infected]:
+    """Returns the runs of a protocol in which a fault made a difference: the shortest first, up to SECONDS_MAX."""
+    infected = [run for run in runs if change in run.changes]
+    # A model of what happens in the end has few properties, and none that is violated soon.
+    found = sorted(infected, key=lambda run: (run.model.name.startswith("live_"), run.seconds))
+    total = itertools.accumulate(run.seconds for run in found)
+    return [run for run, seconds in zip(found, total, strict=True) if run is found[0] or seconds <= SECONDS_MAX]
