@@ -18,9 +18,10 @@ from harness.base.protocols import BUILD, REPOSITORY
 OUTPUT = BUILD / "nightly"
 GARBLED_PACKETS = 1_000_000
 COMMANDS = (
-    "check all large",
+    "check all all",
     "conform all",
     "mutants",
+    "mutants --steps",
     "fuzz all --minutes 20",
     "fuzz crash log",
     "fuzz parsers",
