@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from codegen.broken_pipe import read_or_left
 
@@ -20,6 +21,9 @@ CAPABILITY_NUMBERS = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 3
 IN_SYS_ADMIN = ("CAP_BPF", "CAP_PERFMON")
 PROGRAMS = ("CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN")
 NAMESPACES = ("CAP_SYS_ADMIN", *PROGRAMS)
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _children: set[subprocess.Popen[Any]] = set()
 _children_guard = threading.RLock()  # a signal's handler may run while its thread holds it
@@ -69,6 +73,22 @@ def end_children() -> None:
         _ending.set()
         for process in _children:
             _kill(process)
+
+
+def side_by_side(run_one: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
+    """Runs a function on each item, as many at a time as there are workers. Yields each result when it is there.
+
+    If one raises, or the caller is interrupted, no other is started, and the children of those that run are killed.
+    """
+    with ThreadPoolExecutor(workers) as pool:
+        waiting = [pool.submit(run_one, item) for item in items]
+        try:
+            for done in as_completed(waiting):
+                yield done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_children()
+            raise
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -12,7 +12,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
 from harness.base import command, yaml_documents
@@ -27,7 +26,6 @@ from harness.tla.models_file import DESCRIBED_IN
 from harness.tla.run import Report, run, violated_by
 from harness.tla.tlc import ROOT, TlcError
 from harness.tla.trace import as_text
-from harness.tla.twins import PREFIX
 from harness.tla.unseen import Compared, compared, unseen_of
 from harness.tla.unseen import file_of as unseen_file_of
 from harness.tla.unseen import is_there as has_unseen
@@ -127,15 +125,7 @@ def _side_by_side(run_one: Callable[[Model], Result], chosen: list[Model]) -> It
     """Runs the models, the longest first, as many at a time as there are cores. Yields each result when it is there."""
     # Large models run one at a time, because each may need all of the machine's memory.
     workers = 1 if any(model.size == "large" for model in chosen) else os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
-        waiting = [pool.submit(run_one, model) for model in sorted(chosen, key=lambda model: -model.seconds)]
-        try:
-            for done in as_completed(waiting):
-                yield done.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            command.end_children()
-            raise
+    return command.side_by_side(run_one, sorted(chosen, key=lambda model: -model.seconds), workers)
 
 
 def _reach_all(chosen: list[Model], verbose: bool) -> bool:
@@ -199,10 +189,10 @@ def _say_missed(protocol: str, arms: list[Arm], missed: list[Arm], models_run: i
 
 
 def _say_twins(protocols: Iterable[str]) -> None:
-    """Prints which model is the twin of each model that must fail."""
+    """Prints for each protocol how many models must fail, and how many twins they have."""
     for protocol in protocols:
         twins = models.twins_in(protocol)
-        own = len({name for name in twins.names.values() if not name.startswith(PREFIX)})
+        own = len(set(twins.names.values())) - len(twins.derived)
         print(
             f"{protocol}: {counted(len(twins.names), 'model')} that must fail, each with a twin that must hold: "
             f"{own} in models.yaml, {len(twins.derived)} derived from it"

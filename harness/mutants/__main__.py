@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import queue
-import random
 import sys
-from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from harness.base import command
 from harness.base.command import counted
@@ -20,9 +18,10 @@ from harness.mutants.catalogue import CatalogueError, Mutant, catalogue, has_mut
 from harness.mutants.conform_worker import Warm
 from harness.mutants.findings import findings
 from harness.mutants.hunt import Verdict, hunt, passes
+from harness.mutants.sample import sampled
 from harness.mutants.scratch import Scratch
 from harness.mutants.steps import __main__ as steps
-from harness.results import ResultsError, begin, commit
+from harness.results import ResultsError, begin
 from harness.tla.tlc import TlcError
 
 PARALLEL = 2
@@ -43,17 +42,10 @@ def hunt_all(mutants: list[Mutant], without_faults: bool) -> list[Verdict]:
             free.put(scratch)
 
     verdicts = []
-    with Warm() as warm, ThreadPoolExecutor(PARALLEL) as pool:
-        waiting = [pool.submit(one, mutant) for mutant in mutants]
-        try:
-            for done in as_completed(waiting):
-                verdict = done.result()
-                verdicts.append(verdict)
-                show(verdict, without_faults)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            command.end_children()
-            raise
+    with Warm() as warm:
+        for verdict in command.side_by_side(one, mutants, PARALLEL):
+            verdicts.append(verdict)
+            show(verdict, without_faults)
     return verdicts
 
 
@@ -66,15 +58,6 @@ def show(verdict: Verdict, without_faults: bool) -> None:
         flush=True,
     )
     print(f"           {mutant.caught_by if verdict.caught and not without_faults else ''} {verdict.how}", flush=True)
-
-
-def sampled(mutants: list[Mutant], count: int) -> list[Mutant]:
-    """Choose `count` of the mutants, in their order. Each commit chooses others."""
-    if count < 1:
-        raise CatalogueError(f"a sample needs at least 1 mutant, not {count}")
-    choose = random.Random(commit())
-    chosen_ones = set(choose.sample(range(len(mutants)), min(count, len(mutants))))
-    return [mutant for at, mutant in enumerate(mutants) if at in chosen_ones]
 
 
 def announce(names: list[str]) -> None:
@@ -116,7 +99,7 @@ def main() -> int:
         if not picked:
             raise CatalogueError(f"no mutant has {options.only!r} in its name or file")
         if options.sample is not None:
-            picked = sampled(picked, options.sample)
+            picked = sampled(picked, options.sample, "mutant")
         announce(names)
         verdicts = hunt_all(picked, options.without_faults)
         # a run of selected mutants is for whoever works on them, so it is not kept for the report

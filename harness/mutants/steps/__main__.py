@@ -7,17 +7,16 @@ property. Fails if a fault survives for which unseen.yaml has no reason.
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from harness.base import command
 from harness.base.command import counted
+from harness.mutants.catalogue import CatalogueError
+from harness.mutants.sample import sampled
 from harness.mutants.steps.changes import KINDS, Change
 from harness.mutants.steps.hunt import Verdict, hunt
 from harness.mutants.steps.plan import changes_of, compare, runs_for, users_of
-from harness.results import commit
 from harness.tla import models
 from harness.tla.tlc import TlcError
 from harness.tla.unseen import compared, file_of, unseen_of
@@ -27,27 +26,20 @@ PARALLEL = 2
 
 def hunt_all(changes: Sequence[tuple[str, Change]]) -> list[tuple[str, Verdict]]:
     """Hunts faults, each of a protocol, PARALLEL at a time. Prints each verdict as soon as there is one."""
-    every = [change for name in models.protocols() for change in changes_of(name)]
+    every = [change for name in dict.fromkeys(name for name, _ in changes) for change in changes_of(name)]
     users = {change: users_of(protocol, change) for protocol, change in changes}
     runs = {
         name: compare(name, every, PARALLEL) for name in sorted({each for names in users.values() for each in names})
     }
 
-    def one(protocol: str, change: Change) -> tuple[str, Verdict]:
+    def one(of: tuple[str, Change]) -> tuple[str, Verdict]:
+        protocol, change = of
         return protocol, hunt(change, [run for name in users[change] for run in runs_for(change, runs[name])])
 
     verdicts = []
-    with ThreadPoolExecutor(PARALLEL) as pool:
-        waiting = [pool.submit(one, protocol, change) for protocol, change in changes]
-        try:
-            for done in as_completed(waiting):
-                protocol, verdict = done.result()
-                verdicts.append((protocol, verdict))
-                print(_line(verdict), flush=True)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            command.end_children()
-            raise
+    for protocol, verdict in command.side_by_side(one, changes, PARALLEL):
+        verdicts.append((protocol, verdict))
+        print(_line(verdict), flush=True)
     return verdicts
 
 
@@ -104,23 +96,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not changes:
             raise TlcError(f"no fault has {options.only!r} in its line")
         if options.sample is not None:
-            changes = _sampled(changes, options.sample)
+            changes = sampled(changes, options.sample, "fault")
         found = hunt_all(changes)
-    except TlcError as error:
+    except (CatalogueError, TlcError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(_table([verdict for _, verdict in found]))
     whole = not options.only and options.sample is None
     of = {name: [verdict for protocol, verdict in found if protocol == name] for name in names}
     return 0 if all([_judge(name, own, whole) for name, own in of.items() if own or whole]) else 1
-
-
-def _sampled(changes: list[tuple[str, Change]], count: int) -> list[tuple[str, Change]]:
-    """Chooses some of the faults, in their order. Each commit chooses others."""
-    if count < 1:
-        raise TlcError(f"a sample needs at least 1 fault, not {count}")
-    places = random.Random(commit()).sample(range(len(changes)), min(count, len(changes)))
-    return [changes[place] for place in sorted(places)]
 
 
 def _chosen(named: Sequence[str]) -> list[str]:

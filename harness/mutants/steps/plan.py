@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
+from harness.base import command
 from harness.base.protocols import protocols
 from harness.mutants.steps.changes import Change, changes_in
 from harness.mutants.steps.infection import Comparison, Infected
@@ -21,6 +21,7 @@ SECONDS_MAX = 60
 """How long the models of one protocol take, without a fault, that are run for a fault."""
 
 
+@functools.cache
 def changes_of(protocol: str) -> list[Change]:
     """Returns the faults of a protocol's own modules; for `session`, those of spec/lib.
 
@@ -59,8 +60,7 @@ def compare(protocol: str, changes: Sequence[Change], workers: int) -> list[Infe
     chosen = [model for model in models.models_of(protocol) if not model.must_fail and model.size == "small"]
     for model in chosen:
         config.write(model)
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(comparison.explore, chosen))
+    return list(command.side_by_side(comparison.explore, chosen, workers))
 
 
 def users_of(protocol: str, change: Change) -> list[str]:
