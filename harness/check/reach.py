@@ -6,18 +6,16 @@ Properties are left out: they evaluate steps as well, and would hide that no beh
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.base.write_files import replace_whole
-from harness.tla import config, tlc
 from harness.tla.arms import Arm, arms_of
 from harness.tla.model import CONFIGS, Model
 from harness.tla.tlc import ROOT, TlcError
-from harness.tla.watching import digest_of, extending
+from harness.tla.watching import digest_of, explore_printing, extending, positions_of, remembered
 
 MODULE = "WatchedArms"
 DEFINITIONS = """---- MODULE {module} ----
@@ -59,41 +57,28 @@ class Watch:
 
         Raises TlcError if TLC cannot, or if it finds another number of states than is recorded.
         """
-        kept = self.folder / f"{model.name}.json"
+
+        def find() -> dict[str, Any]:
+            found = self._explore(model)
+            return {"distinct": found.distinct, "seconds": found.seconds, "arms": sorted(found.arms)}
+
         digest = digest_of(model, *sorted(self.folder.glob("*.tla")))
-        if kept.exists():
-            earlier = json.loads(kept.read_text(encoding="utf-8"))
-            if earlier["digest"] == digest:
-                return Reach(model, earlier["distinct"], earlier["seconds"], frozenset(earlier["arms"]))
-        found = self._explore(model)
-        found_text = json.dumps(
-            {"digest": digest, "distinct": found.distinct, "seconds": found.seconds, "arms": sorted(found.arms)}
-        )
-        replace_whole(kept, found_text)
-        return found
+        found = remembered(self.folder / f"{model.name}.json", digest, find)
+        return Reach(model, found["distinct"], found["seconds"], frozenset(found["arms"]))
 
     def _explore(self, model: Model) -> Reach:
         name = f"{model.protocol}/{model.name}"
-        settings = model.settings.model_copy(update={"invariants": [], "properties": []})
-        plain = replace(model, settings=settings, config=self.folder / f"{model.name}.cfg")
-        config.write(plain)
-        with tempfile.TemporaryDirectory(prefix="stepwise-reach-") as scratch:
-            printed = Path(scratch) / "printed"
-            search_path = [self.folder, *model.search_path]
-            try:
-                outcome = tlc.check(model.module, plain.config, search_path, printed=printed)
-            except TlcError as error:
-                raise TlcError(f"{name}: {error}") from None
-            text = printed.read_text() if printed.exists() else ""
-        if outcome.verdict != "holds":
-            raise TlcError(f"{name}: {outcome.verdict} without any property to violate")
+        try:
+            outcome, numbers = explore_printing(model, self.folder)
+        except TlcError as error:
+            raise TlcError(f"{name}: {error}") from None
         if model.distinct not in (None, outcome.distinct):
             raise TlcError(
                 f"{name}: {outcome.distinct:,} distinct states with arms watched, "
                 f"{model.distinct:,} are recorded in models.yaml: run the check without --reach first"
             )
-        numbers = {int(line) - NUMBERS_FROM for line in text.splitlines() if line.isdigit()}
-        return Reach(model, outcome.distinct, outcome.seconds, frozenset(numbers & set(range(len(self.arms)))))
+        arms = {number - NUMBERS_FROM for number in numbers} & set(range(len(self.arms)))
+        return Reach(model, outcome.distinct, outcome.seconds, frozenset(arms))
 
 
 def write_watched(arms: Sequence[Arm], folder: Path) -> None:
@@ -112,14 +97,10 @@ def watched(text: str, arms: Sequence[tuple[int, Arm]]) -> str:
     arms: each with its number. An arm begins a new line and is indented, so that the text keeps its columns: lists of
     /\ and \/ depend on them.
     """
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
     changes: list[tuple[int, int, int, str]] = []  # position; endings first; outer beginnings and inner endings first
     conditions: dict[tuple[int, int], list[int]] = {}
     for number, arm in arms:
-        begin = starts[arm.span.line - 1] + arm.span.column - 1
-        end = starts[arm.span.last_line - 1] + arm.span.last_column
+        begin, end = positions_of(text, arm.span)
         name = f"WatchedArm({NUMBERS_FROM + number},"
         if arm.is_condition:
             pair = conditions.setdefault((begin, end), [])

@@ -17,6 +17,7 @@ from codegen.tla import sany
 from harness.mutants.steps.vocabulary import Vocabulary, alike
 from harness.tla.syntax import parts_of
 from harness.tla.tlc import ROOT
+from harness.tla.watching import positions_of
 
 OPPOSITES = {
     "=": "#",
@@ -62,7 +63,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        """The same for as long as the expression and its definition are the same, wherever they stand."""
+        """A name that stays for as long as the expression and its definition do, wherever they stand."""
         text = f"{self.kind}: {_on_a_line(self.old)} -> {_on_a_line(self.new)}"
         return text + (f" ({self.number})" if self.number > 1 else "")
 
@@ -126,21 +127,9 @@ def text_of(node: sany.Node) -> str:
 
 def text_at(span: Span) -> str:
     """Returns the text of a span, with its own line breaks."""
-    whole = _read(span.file)
+    whole = (ROOT / span.file).read_text(encoding="utf-8")
     begin, end = positions_of(whole, span)
     return whole[begin:end]
-
-
-def _read(file: str) -> str:
-    return (ROOT / file).read_text(encoding="utf-8")
-
-
-def positions_of(text: str, span: Span) -> tuple[int, int]:
-    """Returns where a span begins and ends in its module's text."""
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
-    return starts[span.line - 1] + span.column - 1, starts[span.last_line - 1] + span.last_column
 
 
 def _numbered(changes: list[Change]) -> list[Change]:
@@ -300,7 +289,7 @@ def _part_dropped(site: Site) -> Made:
 
 
 def _other_field(site: Site) -> Made:
-    """The same field of another row or of the message; another field of the same one."""
+    """Takes the same field from another row or from the message, or another field from the same one."""
     node = site.node
     if not is_application(node, "$RcdSelect"):
         return

@@ -7,19 +7,18 @@ their values first differ. On all other models the fault changes nothing, so it 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.base.write_files import replace_whole
-from harness.mutants.steps.changes import Change, changed_site, positions_of
-from harness.tla import config, tlc
+from harness.mutants.steps.changes import Change, changed_site
 from harness.tla.model import CONFIGS, Model
 from harness.tla.tlc import ROOT, TlcError
-from harness.tla.watching import digest_of, extending
+from harness.tla.watching import digest_of, explore_printing, extending, position_of, positions_of, remembered
 
 MODULE = "ComparedChanges"
 DEFINITIONS = """---- MODULE {module} ----
@@ -48,7 +47,7 @@ class Infected:
 
 @dataclass
 class _Text:
-    """A module with its comparisons. `new`: for each line and column that begins or ends a new text, whose it is."""
+    """A module's text with its comparisons."""
 
     text: str
     regions: list[tuple[int, int, int]]
@@ -56,10 +55,7 @@ class _Text:
 
     def number_at(self, line: int, column: int) -> int | None:
         """Returns the change in whose new text a place is: the innermost."""
-        starts = [0]
-        for each in self.text.split("\n"):
-            starts.append(starts[-1] + len(each) + 1)
-        at = starts[line - 1] + column - 1
+        at = position_of(self.text, line, column)
         around = [(end - begin, number) for begin, end, number in self.regions if begin <= at < end]
         return min(around)[1] if around else None
 
@@ -79,45 +75,31 @@ class Comparison:
 
     def explore(self, model: Model) -> Infected:
         """Explores a model, unless it was explored before with the same text. Raises TlcError if TLC cannot."""
-        kept = self.folder / f"{model.name}.json"
-        digest = digest_of(model) + self._digest
-        if kept.exists():
-            earlier = json.loads(kept.read_text(encoding="utf-8"))
-            if earlier["digest"] == digest:
-                self.failing |= set(earlier["failing"])
-                return self._infected(model, earlier["seconds"], set(earlier["numbers"]))
-        seconds, numbers = self._explore(model)
-        replace_whole(
-            kept,
-            json.dumps(
-                {"digest": digest, "seconds": seconds, "numbers": sorted(numbers), "failing": sorted(self.failing)}
-            ),
-        )
-        return self._infected(model, seconds, numbers)
 
-    def _infected(self, model: Model, seconds: float, numbers: set[int]) -> Infected:
-        return Infected(model, seconds, frozenset(self.changes[number] for number in numbers | self.failing))
+        def find() -> dict[str, Any]:
+            seconds, numbers = self._explore(model)
+            return {"seconds": seconds, "numbers": sorted(numbers), "failing": sorted(self.failing)}
+
+        found = remembered(self.folder / f"{model.name}.json", digest_of(model) + self._digest, find)
+        self.failing |= set(found["failing"])
+        numbers = set(found["numbers"]) | self.failing
+        return Infected(model, found["seconds"], frozenset(self.changes[number] for number in numbers))
 
     def _explore(self, model: Model) -> tuple[float, set[int]]:
         while True:
             failing = set(self.failing)
             with tempfile.TemporaryDirectory(prefix="stepwise-compared-") as scratch:
-                folder, printed = Path(scratch), Path(scratch) / "printed"
-                texts = self._write(folder, failing)
-                settings = model.settings.model_copy(update={"invariants": [], "properties": []})
-                plain = replace(model, settings=settings, config=folder / f"{model.name}.cfg")
-                config.write(plain)
+                texts = self._write(Path(scratch), failing)
                 try:
-                    outcome = tlc.check(model.module, plain.config, [folder, *model.search_path], printed=printed)
+                    outcome, printed = explore_printing(model, Path(scratch))
                 except TlcError as error:
                     guilty = _guilty(str(error), texts)
                     if guilty is None or guilty in failing:
                         raise TlcError(f"{model.protocol}/{model.name}, with faults compared: {error}") from None
                     self.failing.add(guilty)
                     continue
-                text = printed.read_text(encoding="utf-8") if printed.exists() else ""
-                numbers = {int(line) - NUMBERS_FROM for line in text.splitlines() if line.isdigit()}
-                return outcome.seconds, {number for number in numbers if 0 <= number < len(self.changes)}
+            numbers = {number - NUMBERS_FROM for number in printed} & set(range(len(self.changes)))
+            return outcome.seconds, numbers
 
     def _write(self, folder: Path, without: set[int]) -> dict[str, _Text]:
         texts = {}
@@ -164,6 +146,7 @@ def compared(text: str, changes: Sequence[tuple[int, Change]]) -> _Text:
         at = position
         if number >= 0:
             regions.append((length - len(piece), length, number))
-    whole = extending("".join([*parts, text[at:]]), MODULE)
-    moved = len(whole) - len("".join([*parts, text[at:]]))
+    alone = "".join([*parts, text[at:]])
+    whole = extending(alone, MODULE)
+    moved = len(whole) - len(alone)
     return _Text(whole, [(begin + moved, end + moved, number) for begin, end, number in regions])

@@ -65,7 +65,7 @@ class Vocabulary:
 
 
 def alike(one: ir.Type, other: ir.Type) -> bool:
-    """Whether a step may confuse two types: integers of any width, and whatever has the same values."""
+    """Returns whether somebody may confuse two types: integers of any width, or types with the same values."""
     if isinstance(one, ir.UInt) and isinstance(other, ir.UInt):
         return True
     return one == other and not isinstance(one, ir.Record)
