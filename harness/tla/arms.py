@@ -38,7 +38,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """The same for as long as the operator's text is the same, wherever it stands."""
+        """A name that stays for as long as the operator's text does, wherever it stands."""
         label = f": {self.label}" if self.label else ""
         return f"{self.operator}, {self.word}{label}" + (f" ({self.number})" if self.number > 1 else "")
 

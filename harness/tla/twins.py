@@ -53,7 +53,7 @@ def _right(document: Document, model: Model) -> Settings:
         (invariants if model.verdict == "invariant" else properties).append(model.violates)
     faults = model.module.read_text(encoding="utf-8")
     operators = {found[2] for text in settings.constants if (found := _OPERATOR.fullmatch(text))}
-    # The module of the faults extends the other, so it is needed only for what is defined there.
+    # The module of the faults extends the other. Only constants that name an operator of its own need it.
     if not any(re.search(rf"^{name}\b.*==", faults, re.MULTILINE) for name in operators):
         settings = settings.model_copy(update={"module": document.inherited(model.name).module})
     else:

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from codegen.display import Display
-from codegen.errors import Errors
-from codegen.tla import sany
 from harness.check import __main__ as command
 from harness.check import reach
 from harness.check.reach import NUMBERS_FROM, Watch, watched, write_watched
 from harness.tla import models, tlc
 from harness.tla.arms import Arm, arms_in
-from harness.tla.tlc import ROOT, TlcError
+from harness.tla.tlc import TlcError
 from harness.tla.unseen import Unseen, UnseenArm
+from tests.tla_module import parsed
 
 STEPS = r"""---------------------------- MODULE CounterSteps ----------------------------
 \* A comment may come first.
@@ -51,9 +49,7 @@ def arms(tmp_path: Path) -> list[Arm]:
     path = tmp_path / "plain/CounterSteps.tla"
     path.parent.mkdir()
     path.write_text(STEPS)
-    errors = Errors()
-    module = sany.read(path, [], Display(ROOT, {}), errors)
-    assert module is not None, errors.found
+    module = parsed(path)
     return arms_in(module, [module.top["Step"]])
 
 

@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from codegen import ir
-from codegen.display import Display
-from codegen.errors import Errors
 from codegen.ir import Enum
-from codegen.tla import sany
 from harness.mutants.steps import changes
 from harness.mutants.steps.changes import KINDS, Change, changed, changes_in
 from harness.mutants.steps.plan import changes_of
@@ -18,6 +15,7 @@ from harness.mutants.steps.vocabulary import Vocabulary
 from harness.tla import models
 from harness.tla.syntax import used_by
 from harness.tla.tlc import ROOT
+from tests.tla_module import parsed
 
 STEPS = r"""---------------------------- MODULE DoorSteps ----------------------------
 EXTENDS Offload
@@ -56,9 +54,7 @@ def found(tmp_path: Path) -> list[Change]:
 def _changes(folder: Path, text: str) -> list[Change]:
     path = folder / "DoorSteps.tla"
     path.write_text(text)
-    errors = Errors()
-    module = sany.read(path, [ROOT / "spec/lib"], Display(ROOT, {}), errors)
-    assert module is not None, errors.found
+    module = parsed(path, [ROOT / "spec/lib"])
     own = [
         each for each in used_by(module, [module.top["OnRequest"], module.top["Next"]]) if each.module == "DoorSteps"
     ]
@@ -160,8 +156,7 @@ def test_each_fault_parses(found: list[Change], tmp_path: Path) -> None:
     instances = [f"F{number} == INSTANCE Fault{number}" for number in range(len(found))]
     path = tmp_path / "Every.tla"
     path.write_text("\n".join(["---- MODULE Every ----", "CONSTANTS Limit, Modulus", *instances, "===="]))
-    errors = Errors()
-    assert sany.read(path, [ROOT / "spec/lib"], Display(ROOT, {}), errors), errors.found
+    assert parsed(path, [ROOT / "spec/lib"]).files
     assert {change.kind for change in found} == set(KINDS)
 
 

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.display import Display
-from codegen.errors import Errors
 from codegen.ir import Enum, Record, UInt
-from codegen.tla import sany
 from harness.base.write_files import replace_whole
 from harness.mutants.steps import infection
 from harness.mutants.steps.changes import Change, changes_in
@@ -17,7 +14,7 @@ from harness.mutants.steps.infection import DEFINITIONS, MODULE, NUMBERS_FROM, C
 from harness.mutants.steps.plan import changes_of
 from harness.mutants.steps.vocabulary import Vocabulary
 from harness.tla import models, tlc
-from harness.tla.tlc import ROOT
+from tests.tla_module import parsed
 
 STEPS = r"""---- MODULE CounterSteps ----
 \* A comment may come first.
@@ -49,9 +46,7 @@ def changes(tmp_path: Path) -> list[Change]:
     path = tmp_path / "plain/CounterSteps.tla"
     path.parent.mkdir()
     path.write_text(STEPS)
-    errors = Errors()
-    module = sany.read(path, [], Display(ROOT, {}), errors)
-    assert module is not None, errors.found
+    module = parsed(path)
     vocabulary = Vocabulary(Enum("kind", ("Add",)), {"msg": MESSAGE, "cell": CELL})
     return changes_in(module, [module.top["Step"], module.top["IsFull"]], vocabulary)
 

@@ -1,4 +1,4 @@
-"""Tests the list of what the models cannot see: names and patterns, what is not listed, and what is no longer true."""
+"""Tests the list of arms and faults that the models cannot see: patterns, missing entries, and stale entries."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ Init ==
 
 Tick == now < TimeMax /\ now' = now + 1 /\ UNCHANGED <<bucket, spent, ideal>>
 
-\* What the step makes of a message, now.
+\* The result of the step for a message that arrives now.
 Taken(message) == OnTake(bucket, message, [now |-> now % TimeModulus, index |-> 0, random |-> 0])
 
 Take(amount) == [BlankMessage EXCEPT !.kind = "Take", !.amount = amount]
 
-\* What the ideal bucket has, now.
+\* The tokens that the ideal bucket has now.
 IdealLevel ==
   LET level == ideal.tokens + Rate * (now - ideal.filled)
   IN  IF level > Burst THEN Burst ELSE level
@@ -76,7 +76,7 @@ Answers ==
         /\ \E kind \in {"Allowed", "Denied"} : result.msg = [Take(amount) EXCEPT !.kind = kind]
         /\ result.msg.kind = "Denied" => result.cell = bucket
 
-\* A message that is no request gets no answer, and changes nothing.
+\* An answer that comes back as a request gets no answer, and changes nothing.
 OthersChangeNothing ==
   \A kind \in {"Allowed", "Denied"} : Taken(Echo(kind)).verdict = "Drop" /\ Taken(Echo(kind)).cell = bucket
 

@@ -291,15 +291,15 @@ NobodyOwnsTooMuch == \A client \in Clients : Cardinality(Owned(client)) <= MaxOw
 HasShare(client, slot) ==
   client \in cells.lock[slot].holders \/ Entries(client, slot, {"Joining", "Held", "Leaving"}) # {}
 
-\* There is no overflow entry for another share of this client in the cell.
+\* This client cannot have an overflow entry for another share of the cell.
 NoEntryFor(client, slot) ==
   \/ \A i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "Vacant"
   \/ Cardinality(Owned(client)) >= MaxOwned
   \/ cells.lock[slot].spilled >= MaxSpilled
 
 \* A release is refused only where its client has no share in the cell. A shared acquire is refused only where the lock is
-\* exclusive, and an exclusive one where another has a share; or where there is no overflow entry for the share. So more
-\* sharers than a cell holds are not refused.
+\* exclusive, and an exclusive one where another has a share. Either is refused if its share cannot have an overflow entry.
+\* So more sharers than a cell holds are not refused.
 RefusedForAReason ==
   [][/\ event'.step \in {"OnRequest", "OnCompletion", "UserStep"}
      /\ event'.given.kind \in {"Acquire", "Release"}
