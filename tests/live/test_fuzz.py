@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+from hypothesis.errors import Flaky
 
 from harness.base import yaml_documents
 from harness.fuzz.__main__ import main
@@ -72,9 +74,13 @@ def test_store_agrees_with_a_dict():
 def test_wrong_store_is_found_out_and_the_example_is_short(monkeypatch):
     """Shrunk, an example has little but what it takes: an open, an insert, a delete, an insert."""
     monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=Careless, Actor=kv_reference.Actor))
-    with pytest.raises(AssertionError, match="INSERTED has version 2 of key \\d+, but should have 1") as failure:
+    message = r"INSERTED has version 2 of key \d+, but should have 1"
+    with pytest.raises(AssertionError, match=message) as failure:
         for seed in range(1, 20):
-            play("kv", KV_VARIANTS[1], 2, seed, 40)
+            try:
+                play("kv", KV_VARIANTS[1], 2, seed, 40)
+            except Flaky as once:  # the daemon's turn comes by the clock, so a shorter example may fail only once
+                assert re.search(message, "".join(once.__notes__)), once
     arrived = [line for note in failure.value.__notes__ for line in note.split("\n") if " arrived: " in line]
     asked = Counter(line.split()[0] for line in arrived)  # the last insert may be answered late, by the daemon
     assert asked["Insert"] >= 2 and asked["Delete"] >= 1, arrived
