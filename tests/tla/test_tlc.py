@@ -85,8 +85,9 @@ def test_a_property_that_cannot_be_evaluated_at_the_start_is_an_error(counter: P
 
 def test_a_run_that_takes_too_long_is_stopped(counter: Path) -> None:
     (counter.parent / "model.cfg").write_text("SPECIFICATION Spec\n")
-    with pytest.raises(tlc.TlcTimeout, match="TLC did not finish model.cfg within 0 s"):
-        tlc.check(counter, counter.parent / "model.cfg", [], seconds_max=0.01)
+    counter.write_text(COUNTER.replace("count' = 0", "count' = count + 1").replace("count < 5", "count >= 0"))
+    with pytest.raises(tlc.TlcTimeout, match="TLC did not finish model.cfg in 3 s of processor time"):
+        tlc.check(counter, counter.parent / "model.cfg", [], processor_seconds_max=3)
 
 
 def test_values_are_printed_one_a_line(tmp_path: Path) -> None:

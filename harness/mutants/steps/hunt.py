@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.base.write_files import replace_whole
@@ -17,7 +18,10 @@ from harness.tla.tlc import ROOT, TlcError, TlcTimeout
 
 SECONDS_MIN = 6
 TIMES_AS_LONG_MAX = 3
-"""A fault may make a model's states endless. It is then given up after this many times its usual duration."""
+"""A fault may make a model's states endless. It is then given up after this many times its usual duration.
+
+Seconds are those of a processor, because others may use the machine as well.
+"""
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,23 @@ class Verdict:
     given_up: int
     seconds: float
 
+    @staticmethod
+    def of_none(change: Change) -> Verdict:
+        """Returns the verdict of no model."""
+        return Verdict(change, "survives", "", "", 0, 0, 0.0)
+
     @property
-    def is_killed(self) -> bool:
-        return self.how == "killed"
+    def survives(self) -> bool:
+        return self.how == "survives"
+
+    def then(self, later: Verdict) -> Verdict:
+        """Returns the verdict of these models, which is that the fault survives, and of the models of a later one."""
+        return replace(
+            later,
+            models=self.models + later.models,
+            given_up=self.given_up + later.given_up,
+            seconds=self.seconds + later.seconds,
+        )
 
 
 def hunt(change: Change, runs: Sequence[Infected]) -> Verdict:
@@ -52,10 +70,14 @@ def hunt(change: Change, runs: Sequence[Infected]) -> Verdict:
         for number, run in enumerate(runs, 1):
             model = run.model
             name = f"{model.protocol}/{model.name}"
-            limit = max(SECONDS_MIN, TIMES_AS_LONG_MAX * run.seconds)
+            limit = math.ceil(max(SECONDS_MIN, TIMES_AS_LONG_MAX * run.seconds))
             try:
                 outcome = tlc.check(
-                    model.module, model.config, [Path(folder), *model.search_path], quick=True, seconds_max=limit
+                    model.module,
+                    model.config,
+                    [Path(folder), *model.search_path],
+                    quick=True,
+                    processor_seconds_max=limit,
                 )
             except TlcTimeout:
                 given_up += 1
