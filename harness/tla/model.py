@@ -28,6 +28,7 @@ class Model:
     verdict: the verdict that TLC must reach. violates: the property that must be violated.
     distinct: the recorded count of states; None for a large model that nobody has run to its end yet.
     about: the model in a sentence; for a model that must fail, the hazard.
+    possible: predicates of states that a model which holds must reach.
     twin_of: the model that must fail, of a twin that models.yaml does not list.
     """
 
@@ -42,6 +43,7 @@ class Model:
     distinct: int | None
     seconds: float
     about: str
+    possible: tuple[str, ...] = ()
     twin_of: str | None = None
 
     @property

@@ -78,6 +78,7 @@ def _listed(protocol: str, document: Document) -> list[Model]:
                 distinct=entry.recorded.distinct,
                 seconds=entry.recorded.seconds,
                 about=entry.about,
+                possible=tuple(entry.possible),
             )
         )
     return found

@@ -68,6 +68,7 @@ class Entry(Settings):
     """One model: how its settings differ from those of the model that it is like, or from the base.
 
     wrong: the constants, of a model that must fail, because of which it does. Its twin does not have them.
+    possible: predicates of states that a model which holds must reach.
     """
 
     about: str = ""
@@ -75,6 +76,7 @@ class Entry(Settings):
     size: Literal["small", "large"] = "small"
     fails: str | None = None
     wrong: list[str] = pydantic.Field(default_factory=list)
+    possible: list[str] = pydantic.Field(default_factory=list)
     recorded: Recorded = Recorded()
     twin: Twin | None = None
 
@@ -189,7 +191,7 @@ def _faults(document: Document, whole: Document, folder: Path) -> Iterator[tuple
     broken = list(_faults_of_likes(document))
     yield from broken
     for name, entry in document.models.items():
-        yield from _faults_of_wrong(name, entry)
+        yield from _faults_of_verdict(name, entry)
         if entry.fails is not None and not _FAILS.fullmatch(entry.fails):
             wanted = f"write `invariant NAME`, `property NAME` or one of {', '.join(_UNNAMED_VERDICTS)}"
             yield ("models", name, "fails"), f"models.{name}.fails is {entry.fails!r}", wanted
@@ -213,11 +215,14 @@ def _faults_of_settings(place: Place, settings: Settings, folder: Path) -> Itera
             yield (*place, key), f"{key} is {module!r}, but {where}/{module}.tla does not exist", "name a module there"
 
 
-def _faults_of_wrong(name: str, entry: Entry) -> Iterator[tuple[Place, str, str]]:
+def _faults_of_verdict(name: str, entry: Entry) -> Iterator[tuple[Place, str, str]]:
     for number, statement in enumerate(entry.wrong):
         if not constant_of(statement):
             at = ("models", name, "wrong", number)
             yield at, f"{statement!r} does not set a constant", "write `NAME = VALUE` or `NAME <- OPERATOR`"
+    if entry.fails is not None and entry.possible:
+        found = f"models.{name} must fail, and need not come to what `possible` names"
+        yield ("models", name, "possible"), found, "remove `possible`, or list it in a model that must hold"
     if entry.fails is None and entry.wrong:
         yield ("models", name, "wrong"), f"models.{name} must hold, but has `wrong`", "remove it, or add `fails`"
     if entry.fails is not None and not entry.wrong:

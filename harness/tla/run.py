@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.tla import config, tlc
+from harness.tla import possible
 from harness.tla.diagram import as_html
 from harness.tla.model import Model
 from harness.tla.models import sentences
@@ -61,12 +61,13 @@ def _surprises(model: Model, outcome: Outcome, recording: bool) -> list[str]:
 def run(model: Model, *, recording: bool = False, progress: Callable[[str], None] | None = None) -> Report:
     """Checks one model, and leaves its .cfg below build/check/. Raises TlcError if TLC cannot."""
     quick = model.size == "small" and (model.distinct or 0) < PLAIN_STATES_MAX
-    config.write(model)
     try:
-        outcome = tlc.check(model.module, model.config, model.search_path, quick=quick, progress=progress)
+        outcome, unseen = possible.explore(model, quick=quick, progress=progress)
     except TlcError as error:
         raise TlcError(f"{model.protocol}/{model.name}: {error}") from None
     report = Report(model, outcome, _surprises(model, outcome, recording))
+    if outcome.verdict == "holds":
+        report.surprises += [f"never comes to a state of {name}, which its `possible` names" for name in unseen]
     if outcome.trace:
         report.steps = steps_of(outcome)
         report.diagram = _save_diagram(model, outcome, report.steps)

@@ -69,7 +69,7 @@ def test_every_model_says_what_it_is_for(model: Model) -> None:
 def test_every_property_has_a_sentence(protocol: str) -> None:
     of_protocol = models.models_of(protocol)
     sentences = models.sentences(of_protocol[0].search_path)
-    for name in {name for model in of_protocol for name in models.properties_of(model)}:
+    for name in {name for model in of_protocol for name in (*models.properties_of(model), *model.possible)}:
         assert len(sentences.get(name, "").split()) > 4, name
 
 
@@ -92,6 +92,14 @@ def test_another_state_count_is_a_surprise(forged: Report) -> None:
     report = run(replace(forged.model, distinct=forged.outcome.distinct + 1))
     assert len(report.surprises) == 1
     assert "are recorded in models.yaml" in report.surprises[0]
+
+
+def test_a_state_that_a_model_does_not_come_to_is_a_surprise(tmp_path: Path) -> None:
+    """In this model is one client, and nobody dies."""
+    model = replace(_model("lock", "small_renew"), possible=("TwoGone", "NobodyInFlight"), config=tmp_path / "one.cfg")
+    report = run(model)
+    assert report.surprises == ["never comes to a state of TwoGone, which its `possible` names"]
+    assert report.outcome.distinct == model.distinct, "the watch changes no states"
 
 
 def test_a_protocol_without_models_is_named(

@@ -10,8 +10,8 @@ import pytest
 from harness.mutants.steps import __main__ as command
 from harness.tla.unseen import Unseen, UnseenFault
 
-LEAST = ["limiter", "--only", "Least: "]
 SURVIVOR = "Least: off by one: a < b -> a <= b"
+ONE = ["limiter", "--only", SURVIVOR]
 
 
 @pytest.fixture
@@ -34,13 +34,13 @@ def test_every_fault_in_the_limiter_is_killed_or_has_a_reason(capsys: pytest.Cap
 
 def test_a_survivor_without_a_reason_fails(listed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     listed()
-    assert command.main(LEAST) == 1
+    assert command.main(ONE) == 1
     assert f"  SURVIVES: spec/limiter/LimiterSteps.tla:19:19: {SURVIVOR}\n" in capsys.readouterr().out
 
 
 def test_an_entry_that_fits_no_survivor_fails_a_whole_run(listed: Callable[..., None]) -> None:
     listed(SURVIVOR, "Most: *")
-    assert command.main(LEAST) == 0, "other faults were not run"
+    assert command.main(ONE) == 0, "other faults were not run"
     assert not command._judge("limiter", [], whole=True)
 
 

@@ -277,6 +277,12 @@ def test_an_invariant_of_always_comes_after_all_others(folder: Path) -> None:
             "models.fail_stuck must hold, but has `wrong`; remove it, or add",
         ),
         (
+            ", fails: deadlock",
+            ", fails: deadlock, possible: [Full]",
+            "possible: [Full]",
+            "models.fail_stuck must fail, and need not come to what `possible` names; remove `possible`, or",
+        ),
+        (
             "models:\n",
             "model:\n",
             "model:",

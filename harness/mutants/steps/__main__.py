@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.base import command
 from harness.base.command import counted
@@ -16,7 +16,7 @@ from harness.mutants.catalogue import CatalogueError
 from harness.mutants.sample import sampled
 from harness.mutants.steps.changes import KINDS, Change
 from harness.mutants.steps.hunt import Verdict, hunt
-from harness.mutants.steps.plan import changes_of, compare, runs_for, users_of
+from harness.mutants.steps.plan import STAGES, Stage, changes_of, compare, runs_for
 from harness.tla import models
 from harness.tla.tlc import TlcError
 from harness.tla.unseen import compared, file_of, unseen_of
@@ -27,20 +27,38 @@ PARALLEL = 2
 def hunt_all(changes: Sequence[tuple[str, Change]]) -> list[tuple[str, Verdict]]:
     """Hunts faults, each of a protocol, PARALLEL at a time. Prints each verdict as soon as there is one."""
     every = [change for name in dict.fromkeys(name for name, _ in changes) for change in changes_of(name)]
-    users = {change: users_of(protocol, change) for protocol, change in changes}
+    found: list[tuple[str, Verdict]] = []
+    alive = [(protocol, Verdict.of_none(change)) for protocol, change in changes]
+    for stage in STAGES:
+        verdicts = _hunt_in(stage, alive, every)
+        alive = []
+        for protocol, verdict in verdicts:
+            if verdict.survives and stage is not STAGES[-1]:
+                alive.append((protocol, verdict))
+                continue
+            found.append((protocol, verdict))
+            print(_line(verdict), flush=True)
+    return found
+
+
+def _hunt_in(
+    stage: Stage, alive: Sequence[tuple[str, Verdict]], every: Sequence[Change]
+) -> Iterator[tuple[str, Verdict]]:
+    """Hunts faults that are alive on the models of a stage."""
+    named = {verdict.change: stage.protocols(protocol, verdict.change) for protocol, verdict in alive}
     runs = {
-        name: compare(name, every, PARALLEL) for name in sorted({each for names in users.values() for each in names})
+        name: compare(name, stage, every, PARALLEL)
+        for name in sorted({each for names in named.values() for each in names})
     }
 
-    def one(of: tuple[str, Change]) -> tuple[str, Verdict]:
-        protocol, change = of
-        return protocol, hunt(change, [run for name in users[change] for run in runs_for(change, runs[name])])
+    def one(of: tuple[str, Verdict]) -> tuple[str, Verdict]:
+        protocol, earlier = of
+        change = earlier.change
+        return protocol, earlier.then(
+            hunt(change, [run for name in named[change] for run in runs_for(change, runs[name])])
+        )
 
-    verdicts = []
-    for protocol, verdict in command.side_by_side(one, changes, PARALLEL):
-        verdicts.append((protocol, verdict))
-        print(_line(verdict), flush=True)
-    return verdicts
+    return command.side_by_side(one, alive, PARALLEL)
 
 
 def _line(verdict: Verdict) -> str:
@@ -69,8 +87,8 @@ def _judge(protocol: str, verdicts: Sequence[Verdict], whole: bool) -> bool:
     """
     if not verdicts:
         return not whole or not unseen_of(protocol).faults
-    noticed = sum(verdict.how != "survives" for verdict in verdicts)
-    surviving = {verdict.change.full_name: verdict.change for verdict in verdicts if verdict.how == "survives"}
+    noticed = sum(not verdict.survives for verdict in verdicts)
+    surviving = {verdict.change.full_name: verdict.change for verdict in verdicts if verdict.survives}
     found = compared(surviving, [(each.fault, each.why) for each in unseen_of(protocol).faults])
     print(
         f"{protocol}: {noticed} of {counted(len(verdicts), 'fault')} noticed ({noticed / len(verdicts):.1%}), "

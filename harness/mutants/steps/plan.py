@@ -1,10 +1,15 @@
-"""Says which faults a protocol's own steps may have, and on which models each is run: those where it differs."""
+"""Says which faults a protocol's own steps may have, and on which models each is run: those where it differs.
+
+The models come in stages. Looking for what differs in a model explores it once, so the larger ones wait until a fault
+has survived the smaller ones.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from harness.base import command
 from harness.base.protocols import protocols
@@ -12,13 +17,34 @@ from harness.mutants.steps.changes import Change, changes_in
 from harness.mutants.steps.infection import Comparison, Infected
 from harness.mutants.steps.vocabulary import Vocabulary
 from harness.tla import config, models
-from harness.tla.model import LIBRARY
+from harness.tla.model import LIBRARY, Model
 from harness.tla.syntax import compiled_of, steps_of
 from harness.tla.tlc import ROOT
 
 SESSION = "session"
 SECONDS_MAX = 60
-"""How long the models of one protocol take, without a fault, that are run for a fault."""
+"""How long the models of one protocol in one stage take, without a fault, that are run for a fault."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some small models that must hold.
+
+    quick: the quick ones, or the others. own: those of the protocol whose step has the fault, or those of others.
+    """
+
+    quick: bool
+    own: bool
+
+    def has(self, model: Model) -> bool:
+        return not model.must_fail and model.size == "small" and model.is_quick == self.quick
+
+    def protocols(self, protocol: str, change: Change) -> list[str]:
+        """Returns the protocols whose models may notice a fault in a step of this one."""
+        return [protocol] if self.own else users_of(protocol, change)
+
+
+STAGES = [Stage(quick, own) for own in (True, False) for quick in (True, False)]
 
 
 @functools.cache
@@ -51,22 +77,26 @@ def files_of(protocol: str) -> frozenset[str]:
     return frozenset(operator.span.file for operator in steps_of(protocol).operators)
 
 
-def compare(protocol: str, changes: Sequence[Change], workers: int) -> list[Infected]:
-    """Finds for each small model of a protocol that must hold in which of these faults it sees a difference.
+def compare(protocol: str, stage: Stage, changes: Sequence[Change], workers: int) -> list[Infected]:
+    """Finds for each model of a protocol in a stage which of these faults make a difference in it.
 
     Raises TlcError if TLC cannot explore one.
     """
-    comparison = Comparison(protocol, [change for change in changes if change.span.file in files_of(protocol)])
-    chosen = [model for model in models.models_of(protocol) if not model.must_fail and model.size == "small"]
+    comparison = _comparison(protocol, tuple(change for change in changes if change.span.file in files_of(protocol)))
+    chosen = [model for model in models.models_of(protocol) if stage.has(model)]
     for model in chosen:
         config.write(model)
     return list(command.side_by_side(comparison.explore, chosen, workers))
 
 
+@functools.cache
+def _comparison(protocol: str, changes: tuple[Change, ...]) -> Comparison:
+    return Comparison(protocol, changes)
+
+
 def users_of(protocol: str, change: Change) -> list[str]:
-    """Returns the protocols whose steps have the changed text: its own first."""
-    others = [name for name in models.protocols() if name != protocol and change.span.file in files_of(name)]
-    return [protocol, *others]
+    """Returns the other protocols whose steps have the changed text."""
+    return [name for name in models.protocols() if name != protocol and change.span.file in files_of(name)]
 
 
 def runs_for(change: Change, runs: Sequence[Infected]) -> list[Infected]:

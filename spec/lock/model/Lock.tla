@@ -319,13 +319,31 @@ AnswersFit ==
          [] event'.given.kind = "Release" -> event'.message.kind \in {"Release", "Released", "Rejected"}
          [] OTHER -> TRUE]_vars
 
+\* Only who has a share in a cell is told that it gave one back.
+ReleasedWhatWasHeld ==
+  [][/\ event'.step \in {"OnRequest", "OnCompletion"}
+     /\ event'.given.kind = "Release"
+     /\ event'.message.kind = "Released"
+     => HasShare(event'.given.client, event'.given.slot)]_vars
+
+\* The daemon names a vacant entry for a share that is new, and an entry of the client for one that it gives back. It
+\* names none only if there is none.
+DaemonNamesTheEntry ==
+  [][event'.step = "UserStep" =>
+       LET entry == event'.message.entry
+           own == Entries(event'.given.client, event'.given.slot, {"Held", "Leaving"})
+       IN  CASE event'.message.kind = "Acquire" -> entry # 0 /\ cells.overflow[entry].state = "Vacant"
+             [] event'.message.kind = "Release" -> IF own = {} THEN entry = 0 ELSE entry \in own
+             [] OTHER -> TRUE]_vars
+
 \* The daemon is needed for a second share of a client, for more sharers than the cell holds, and for a share that lives
-\* in an overflow entry. All else is answered at once. (A section that lost its races did nothing.)
+\* in an overflow entry, in a shared lock after the one in the cell, in an exclusive one before it. All else is answered
+\* at once. (A section that lost its races did nothing.)
 FewNeedTheDaemon ==
   [][event'.step = "OnRequest" /\ event'.message.kind \in {"Acquire", "Release"} /\ ~ Contention
      => LET client == event'.given.client
             lock == cells.lock[event'.given.slot]
-        IN  CASE event'.given.kind = "Release" -> lock.spilled > 0
+        IN  CASE event'.given.kind = "Release" -> lock.spilled > 0 /\ (lock.mode = "Exclusive") = (client \in lock.holders)
               [] event'.given.mode = "Exclusive" -> lock.holders \subseteq {client} /\ lock.mode # "Free"
               [] OTHER -> client \in lock.holders \/ (lock.mode = "Shared" /\ Cardinality(lock.holders) >= MaxHolders)]_vars
 

@@ -23,6 +23,8 @@ Asks21 == Asks(2, 1)
 Asks31 == Asks(3, 1)
 Asks3 == Asks(3, 3)
 Asks10 == Asks(1, 0)
+Asks20 == Asks(2, 0)
+Asks40 == Asks(4, 0)
 Asks30 == Asks(3, 0)
 
 \* The messages that one client can send for another: with its own secret, or without one.
@@ -32,12 +34,58 @@ Forgeries ==
      client \in {0, 1}}
 
 \* A client that keeps to no rule: whatever it sends in its own session is about from the start.
-WildRequest(kind, mode, sequence) ==
+WildRequest(kind, mode, lock, sequence) ==
   Packet(1, Arrived([BlankMessage EXCEPT !.kind = kind, !.mode = mode, !.client = 1, !.sequence = sequence, !.secret = 2,
-                                         !.lock = ACell]))
+                                         !.lock = lock]))
 Wild ==
-  {WildRequest("Acquire", mode, 1) : mode \in {"Free", "Shared"}}
-    \cup {WildRequest("Acquire", "Shared", 2), WildRequest("Acquire", "Exclusive", 3), WildRequest("Release", "Free", 3)}
+  {WildRequest("Acquire", mode, ACell, 1) : mode \in {"Free", "Shared"}}
+    \cup {WildRequest("Acquire", "Shared", ACell, 2), WildRequest("Acquire", "Exclusive", ACell, 3),
+          WildRequest("Release", "Free", ACell, 3)}
+
+\* It joins the others, or gives back what it does not have.
+Joins == {WildRequest("Acquire", "Shared", ACell, 1), WildRequest("Release", "Free", ACell, 1)}
+
+\* It takes a share of one lock, or of each.
+TakesOne == {WildRequest("Acquire", "Shared", ACell, 1)}
+TakesBoth == {WildRequest("Acquire", "Shared", lock, IF lock = ACell THEN 1 ELSE 2) : lock \in LockIds}
+
+\* Client 0 takes two shares, gives back the one in the cell, and asks to be the only one.
+KeepsASpilledShare ==
+  LET asked == clients[0].waiting
+      script == << <<"Acquire", "Shared">>, <<"Acquire", "Shared">>, <<"Release", "Free">>, <<"Acquire", "Exclusive">> >>
+  IN  asked = NoRequest \/ <<asked.kind, asked.mode>> = script[asked.sequence]
+
+(* States that models must reach: `possible` in models.yaml. *)
+
+\* Two shares of a cell are spilled.
+TwoSpilled == \E slot \in DOMAIN cells.lock : cells.lock[slot].spilled = 2
+
+\* A client has spilled shares of two cells.
+SpilledInEitherCell == \E client \in Clients : \A slot \in DOMAIN cells.lock : Entries(client, slot, {"Held"}) # {}
+
+\* A client has an exclusive lock with two shares.
+ExclusiveTwice == \E lock \in LockIds : cells.lock[SlotOf(lock)].mode = "Exclusive" /\ cells.lock[SlotOf(lock)].spilled > 0
+
+\* A shared lock has only spilled shares: a release goes to the daemon.
+OnlySpilled == \E slot \in DOMAIN cells.lock : cells.lock[slot].spilled > 0 /\ cells.lock[slot].holders = {}
+
+\* The completion of an acquire finds the cell in the hands of another, who was not there when XDP passed it on.
+OvertakenUpgrade ==
+  \E r \in 1..MaxRuns :
+    LET run == runs[r] IN
+    /\ run.message.kind = "Acquire" /\ run.message.mode = "Exclusive" /\ run.message.claimed
+    /\ cells.lock[run.message.slot].holders # {}
+    /\ run.message.client \notin cells.lock[run.message.slot].holders
+    /\ cells.lock[run.message.slot].spilled = run.message.own
+
+\* The sweep is about to take back a spilled share.
+SpilledOfGone == \E client \in sweep.record.gone, slot \in DOMAIN cells.lock : Entries(client, slot, {"Held"}) # {}
+
+\* Three clients share a lock.
+SharedByThree == \E slot \in DOMAIN cells.lock : Cardinality({client \in Clients : HasShare(client, slot)}) = 3
+
+\* One sweep takes back what two clients had.
+TwoGone == Cardinality(sweep.record.gone) = 2
 
 \* The names of locks do not matter where all fall into one cell.
 Symmetry == Permutations(LockIds)
