@@ -71,7 +71,7 @@ OnlySpilled == \E slot \in DOMAIN cells.lock : cells.lock[slot].spilled > 0 /\ c
 
 \* The completion of an acquire finds the cell in the hands of another, who was not there when XDP passed it on.
 OvertakenUpgrade ==
-  \E r \in 1..MaxRuns :
+  \E r \in DOMAIN runs :
     LET run == runs[r] IN
     /\ run.message.kind = "Acquire" /\ run.message.mode = "Exclusive" /\ run.message.claimed
     /\ cells.lock[run.message.slot].holders # {}
