@@ -148,12 +148,12 @@ def _reach_all(chosen: list[Model], verbose: bool) -> bool:
                 reached |= found.arms
                 if verbose:
                     name = f"{protocol}/{found.model.name}"
-                    arms = f"{len(found.arms)} of {counted(len(watch.arms), 'arm')}"
+                    arms = f"{len(found.arms & watch.own)} of {counted(len(watch.own), 'arm')}"
                     print(f"{name:<34} {arms:<20} {found.distinct:>9,} states  {found.seconds:6.1f} s", flush=True)
-            missed = [arm for number, arm in enumerate(watch.arms) if number not in reached]
+            missed = [watch.arms[number] for number in sorted(watch.own - reached)]
             if not verbose and not _compared(protocol, missed).unlisted:
                 break
-        complete &= _say_missed(protocol, watch.arms, missed, explored, verbose)
+        complete &= _say_missed(protocol, len(watch.own), missed, explored, verbose)
     return complete
 
 
@@ -169,11 +169,14 @@ def _compared(protocol: str, missed: list[Arm]) -> Compared:
     return compared([arm.name for arm in missed], [(each.arm, each.why) for each in unseen_of(protocol).arms])
 
 
-def _say_missed(protocol: str, arms: list[Arm], missed: list[Arm], models_run: int, verbose: bool) -> bool:
-    """Prints the arms of a protocol that were not reached. Returns whether unseen.yaml says why, and nothing else."""
+def _say_missed(protocol: str, arms: int, missed: list[Arm], models_run: int, verbose: bool) -> bool:
+    """Prints the arms of a protocol that were not reached. Returns whether unseen.yaml says why, and nothing else.
+
+    arms: how many it has.
+    """
     found = _compared(protocol, missed)
     print(
-        f"{protocol}: {len(arms) - len(missed)} of {counted(len(arms), 'arm')} reached, by "
+        f"{protocol}: {arms - len(missed)} of {counted(arms, 'arm')} reached, by "
         f"{counted(models_run, 'model')} that must hold; {counted(len(found.reasons), 'other')} with a reason"
     )
     for arm in missed:

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.base.write_files import replace_whole
+from harness.tla import models
 from harness.tla.arms import Arm, arms_of
 from harness.tla.model import CONFIGS, Model
+from harness.tla.syntax import own_files_of
 from harness.tla.tlc import ROOT, TlcError
 from harness.tla.watching import digest_of, explore_printing, extending, positions_of, remembered
 
@@ -44,11 +46,15 @@ class Reach:
 class Watch:
     """The arms of a protocol's steps, and copies of the steps that print which of them they take.
 
+    own: positions of the arms that models of this protocol must reach. The others are in steps of another protocol,
+    such as those of sessions, whose own models must reach them.
     Raises TlcError if the steps do not compile.
     """
 
     def __init__(self, protocol: str):
         self.arms = arms_of(protocol)
+        others = frozenset[str]().union(*(own_files_of(other) for other in models.protocols() if other != protocol))
+        self.own = frozenset(number for number, arm in enumerate(self.arms) if arm.span.file not in others)
         self.folder = CONFIGS / "reach" / protocol
         write_watched(self.arms, self.folder)
 

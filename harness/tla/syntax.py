@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -50,6 +51,16 @@ def steps_of(protocol: str) -> Steps:
         if (operator.module == path.stem if names is None else name in names)
     ]
     return Steps(module, list(used_by(module, roots)))
+
+
+@functools.cache
+def own_files_of(protocol: str) -> frozenset[str]:
+    """Returns the modules of the steps that are a protocol's own, and of no other: in its folder; for `session`, all.
+
+    Raises TlcError if the steps do not compile.
+    """
+    files = {operator.span.file for operator in steps_of(protocol).operators}
+    return frozenset(file for file in files if protocol == "session" or file.startswith(f"spec/{protocol}/"))
 
 
 def compiled_of(protocol: str) -> Protocol:
