@@ -25,6 +25,7 @@ from harness.results.models import (
     Mutant,
     Mutants,
     Property,
+    StepFaults,
     Veristat,
 )
 
@@ -60,6 +61,7 @@ class Everything:
     conform: dict[str, Coverage] = field(default_factory=dict)
     kernels: dict[str, tuple[Kernel, Run]] = field(default_factory=dict)
     mutants: dict[tuple[str, str], tuple[Mutant, Run]] = field(default_factory=dict)
+    steps: dict[str, tuple[StepFaults, Run]] = field(default_factory=dict)
     bench: dict[str, tuple[Bench, Run]] = field(default_factory=dict)
     fuzz: dict[str, tuple[Fuzz, Run]] = field(default_factory=dict)
     veristat: dict[str, tuple[Veristat, Run]] = field(default_factory=dict)
@@ -78,6 +80,8 @@ class Everything:
                 coverage.builds |= {each.name: (each, run) for each in found.builds}
             case Mutants() as found:
                 self.mutants |= {(each.protocol, each.name): (each, run) for each in found.mutants}
+            case StepFaults() as found:
+                self.steps[found.protocol] = (found, run)
             case Kernel() as found:
                 self.kernels[run.kept.subject] = (found, run)
             case Bench() as found:
@@ -103,7 +107,7 @@ def together(kept: Iterable[Kept], protocols: Collection[str] | None = None) -> 
     everything = Everything(runs)
     for run in runs:
         everything.add(run)
-    for name in ("check", "conform", "bench", "fuzz", "kernels", "veristat", "fill"):
+    for name in ("check", "conform", "steps", "bench", "fuzz", "kernels", "veristat", "fill"):
         setattr(everything, name, dict(sorted(getattr(everything, name).items(), key=lambda item: _in_order(item[0]))))
     return everything
 
@@ -112,7 +116,7 @@ def _limited(run: Run, protocols: Collection[str]) -> Run | None:
     """Returns a run without the findings on other protocols; None if nothing is left of it."""
     found: Found | None = run.found
     match found:
-        case Check() | Conform() | Bench() | Veristat() | Fill():
+        case Check() | Conform() | StepFaults() | Bench() | Veristat() | Fill():
             return run if found.protocol in protocols else None
         case Fuzz():
             return run if run.kept.subject in protocols else None

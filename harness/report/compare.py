@@ -10,7 +10,7 @@ from typing import Any
 from harness.base.command import counted
 from harness.report.collect import Everything
 from harness.report.formats import figure
-from harness.results.models import Build, Model, Program
+from harness.results.models import Build, Model, Program, StepFaults
 
 NONE = "–"
 LIMITS = ("insns", "states", "stack", "jited_bytes")
@@ -56,6 +56,7 @@ def compare(old: Everything, new: Everything) -> list[Part]:
         _part("Conformance", _builds(old), _builds(new), _build),
         _part("Programs on kernels", _programs(old), _programs(new), _program),
         _part("Seeded faults", _mutants(old), _mutants(new), _mutant),
+        _part("Step faults", _steps(old), _steps(new), _step_faults),
         _part("Speed", _beside(*speeds), _beside(*reversed(speeds)), _speed),
         _part("Fuzzing", _fuzz(old), _fuzz(new), _failures),
     ]
@@ -99,7 +100,7 @@ def _number(what: str, old: float, new: float, more_is_worse: bool | None = None
     return [Change(what, f"{old:,}", f"{new:,}", f"{new - old:+,}{share}", worse)]
 
 
-# --- Models, mutants, fuzzing --------------------------------------------------------------------
+# --- Models, faults, fuzzing ---------------------------------------------------------------------
 
 
 def _models(found: Everything) -> dict[str, Model]:
@@ -129,6 +130,25 @@ def _mutants(found: Everything) -> dict[str, bool]:
 def _mutant(name: str, old: bool, new: bool) -> list[Change]:
     words = {True: "caught", False: "not caught"}
     return [Change(name, words[old], words[new], "verdict", old)] if old != new else []
+
+
+def _steps(found: Everything) -> dict[str, StepFaults]:
+    return {protocol: steps for protocol, (steps, _) in found.steps.items()}
+
+
+def _step_faults(name: str, old: StepFaults, new: StepFaults) -> list[Change]:
+    was, now = old.total, new.total
+    # With more or fewer faults, the number of those that are killed tells nothing by itself.
+    more_is_worse = False if was.faults == now.faults else None
+    changes = _number(f"{name}: faults", was.faults, now.faults)
+    changes += _number(f"{name}: killed", was.killed, now.killed, more_is_worse)
+    changes += _number(f"{name}: stopped TLC", was.stopped, now.stopped)
+    changes += _number(f"{name}: survivors with a reason", len(old.explained), len(new.explained))
+    alone = len(old.unexplained), len(new.unexplained)
+    changes += _number(f"{name}: survivors without a reason", *alone, more_is_worse=True)
+    return changes + _number(
+        f"{name}: stale entries of unseen.yaml", len(old.stale), len(new.stale), more_is_worse=True
+    )
 
 
 def _fuzz(found: Everything) -> dict[str, int]:

@@ -17,6 +17,7 @@ from harness.results.models import (
     Fuzz,
     Kernel,
     Mutants,
+    StepFaults,
     Veristat,
 )
 
@@ -30,6 +31,7 @@ KINDS: dict[str, type[Found]] = {
     "conform": Conform,
     "kernels": Kernel,
     "mutants": Mutants,
+    "steps": StepFaults,
     "bench": Bench,
     "fuzz": Fuzz,
     "veristat": Veristat,

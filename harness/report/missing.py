@@ -73,6 +73,11 @@ def mutants(found: Everything) -> list[str]:
     return _commands("just mutants", lacking, bool(found.mutants))
 
 
+def steps(found: Everything) -> list[str]:
+    lacking = [name for name in models.protocols() if name not in found.steps]
+    return _commands("just mutants --steps", lacking, bool(found.steps))
+
+
 def bench(found: Everything) -> list[str]:
     lacking = [name for name in _with(f"{BENCH}/bench.py") if name not in found.bench]
     return _commands("just bench", lacking, bool(found.bench), every="just bench all")

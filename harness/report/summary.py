@@ -81,7 +81,7 @@ def moment(seconds: float) -> str:
 
 def verdicts(found: Everything, head: str) -> list[Verdict]:
     """Returns one verdict for each part, in the order of the page."""
-    parts = (_check, _conform, _veristat, _kernels, _mutants, _bench, _fuzz, _fill, _containers)
+    parts = (_check, _conform, _veristat, _kernels, _mutants, _steps, _bench, _fuzz, _fill, _containers)
     return [part(found, head) for part in parts]
 
 
@@ -176,6 +176,29 @@ def _mutants(found: Everything, head: str) -> Verdict:
         faults,
         missing.mutants(found),
         marks((run for _, run in each), head),
+    )
+
+
+def _steps(found: Everything, head: str) -> Verdict:
+    each = [steps for steps, _ in found.steps.values()]
+    faults = [f"{steps.protocol}: {problem}" for steps in each for problem in steps.problems]
+    totals = [steps.total for steps in each]
+    killed, every = sum(total.killed for total in totals), sum(total.faults for total in totals)
+    stopped = sum(total.stopped for total in totals)
+    explained = sum(len(steps.explained) for steps in each)
+    share = f" ({killed / every:.1%})" if every else ""
+    return Verdict(
+        "steps",
+        "Step faults",
+        "Faults in the steps: one-line mistakes that a model must notice",
+        not faults if each else None,
+        f"{killed:,} of {counted(every, 'fault')} killed{share}, {stopped:,} stopped TLC; "
+        f"{counted(explained, 'survivor')} with a reason"
+        if each
+        else "",
+        faults,
+        missing.steps(found),
+        marks((run for _, run in found.steps.values()), head),
     )
 
 

@@ -135,6 +135,82 @@ class Mutants(Found):
     mutants: list[Mutant]
 
 
+# --- mutants --steps -----------------------------------------------------------------------------
+
+
+class FaultKind(Found):
+    """The faults of one kind in the steps, by their verdicts."""
+
+    name: str
+    faults: int
+    killed: int
+    stopped: int
+    survive: int
+
+
+class StoppedFault(Found):
+    """A fault with which TLC cannot evaluate the steps. model: where it tried to. complaint: the last line of TLC's."""
+
+    name: str
+    place: str
+    model: str
+    complaint: str
+
+
+class Survivor(Found):
+    """A fault that no model noticed.
+
+    models: how many models were run with it; it made a difference in each. given_up: how many of these did not end in
+    time. reason: from unseen.yaml; empty if there is none.
+    """
+
+    name: str
+    place: str
+    models: int
+    given_up: int
+    reason: str
+
+
+class StepFaults(Found):
+    """All faults in one protocol's steps.
+
+    seconds: how long models ran with faults. stale: entries of unseen.yaml that fit no survivor.
+    """
+
+    protocol: str
+    seconds: float
+    kinds: list[FaultKind]
+    stopped: list[StoppedFault]
+    survivors: list[Survivor]
+    stale: list[str]
+
+    @property
+    def total(self) -> FaultKind:
+        """The faults of all kinds."""
+        return FaultKind(
+            name="all",
+            faults=sum(kind.faults for kind in self.kinds),
+            killed=sum(kind.killed for kind in self.kinds),
+            stopped=sum(kind.stopped for kind in self.kinds),
+            survive=sum(kind.survive for kind in self.kinds),
+        )
+
+    @property
+    def unexplained(self) -> list[Survivor]:
+        """The survivors without a reason."""
+        return [survivor for survivor in self.survivors if not survivor.reason]
+
+    @property
+    def explained(self) -> list[Survivor]:
+        return [survivor for survivor in self.survivors if survivor.reason]
+
+    @property
+    def problems(self) -> list[str]:
+        """The problems, a sentence each."""
+        alive = [f"{each.name} ({each.place}): survives without a reason" for each in self.unexplained]
+        return alive + [f"{entry!r} in unseen.yaml fits no fault that survives" for entry in self.stale]
+
+
 # --- kernels -------------------------------------------------------------------------------------
 
 

@@ -96,6 +96,40 @@ def _mutant(name: str, caught: bool = True) -> dict[str, Any]:
     }
 
 
+def _steps_of_ticket() -> dict[str, Any]:
+    counts = {
+        "comparison": (9, 9, 0, 0),
+        "off by one": (5, 3, 0, 2),
+        "other index": (3, 2, 1, 0),
+        "modulus dropped": (0, 0, 0, 0),
+    }
+    kinds = [
+        {"name": name, **dict(zip(("faults", "killed", "stopped", "survive"), figures, strict=True))}
+        for name, figures in counts.items()
+    ]
+    stopped = {
+        "name": "OnTake: other index: roll[0] -> roll[<i>]",
+        "place": f"{FILE}:5:10",
+        "model": "ticket/small",
+        "complaint": "Attempted to apply a function to 7.",
+    }
+    survivors = [
+        ("OnTake: off by one: a < b -> a <= b", 5, 2, 0, "Equal numbers are the same number."),
+        ("OnTake: off by one: 2 -> 1", 7, 3, 1, "Only the large model has so many tickets."),
+    ]
+    names = ("name", "place", "models", "given_up", "reason")
+    return {
+        "protocol": "ticket",
+        "seconds": 93.4,
+        "kinds": kinds,
+        "stopped": [stopped],
+        "survivors": [
+            dict(zip(names, (name, f"{FILE}:{line}:19", *rest), strict=True)) for name, line, *rest in survivors
+        ],
+        "stale": [],
+    }
+
+
 def _program(name: str, insns: int, **other: Any) -> dict[str, Any]:
     program = {
         "protocol": "ticket",
@@ -242,6 +276,7 @@ def everything() -> dict[str, dict[str, Any]]:
             "sources": {FILE: TICKET},
         },
         "mutants/all": {"witness": "ticket", "mutants": mutants},
+        "steps/ticket": _steps_of_ticket(),
         "kernels/6.1": _kernel("6.1.0-40-cloud-amd64", 1_410, 7.3),
         "kernels/6.12": _kernel("6.12.30-cloud-amd64", 1_200, None),
         "bench/ticket": _bench(),

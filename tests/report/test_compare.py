@@ -53,6 +53,44 @@ def test_each_part_has_old_new_and_difference(tmp_path, changed):
     assert rows(parts["Fuzzing"]) == {"ticket: failures": ("0", "1", "+1", "worse")}
 
 
+def steps_changes(tmp_path, **changed):
+    new = made_up.everything()
+    new["steps/ticket"].update(changed)
+    part = parts_of(tmp_path, made_up.everything(), new)["Step faults"]
+    assert part.same == (not part.changes)
+    return {name.removeprefix("ticket: "): row for name, row in rows(part).items()}
+
+
+def test_a_fault_in_the_steps_that_is_no_longer_killed_is_worse(tmp_path):
+    found = made_up.everything()["steps/ticket"]
+    found["kinds"][0].update(killed=8, survive=1)
+    alone = {**found["survivors"][0], "name": "OnTake: comparison: a = b -> a # b", "reason": ""}
+    assert steps_changes(tmp_path, kinds=found["kinds"], survivors=[*found["survivors"], alone]) == {
+        "killed": ("14", "13", "-1 (-7.1%)", "worse"),
+        "survivors without a reason": ("0", "1", "+1", "worse"),
+    }
+
+
+def test_with_more_faults_in_the_steps_more_of_them_are_killed(tmp_path):
+    found = made_up.everything()["steps/ticket"]
+    found["kinds"][0].update(faults=11, killed=10, stopped=1)
+    assert steps_changes(tmp_path, kinds=found["kinds"]) == {
+        "faults": ("17", "19", "+2 (+11.8%)", "changed"),
+        "killed": ("14", "15", "+1 (+7.1%)", "changed"),
+        "stopped TLC": ("1", "2", "+1 (+100.0%)", "changed"),
+    }
+
+
+def test_entries_for_survivors_come_and_go(tmp_path):
+    survivors = made_up.everything()["steps/ticket"]["survivors"]
+    survivors[0]["reason"] = ""
+    assert steps_changes(tmp_path, survivors=survivors, stale=["OnTake: *"]) == {
+        "survivors with a reason": ("2", "1", "-1 (-50.0%)", "changed"),
+        "survivors without a reason": ("0", "1", "+1", "worse"),
+        "stale entries of unseen.yaml": ("0", "1", "+1", "worse"),
+    }
+
+
 def test_of_speeds_only_what_is_beyond_the_spread(tmp_path, changed):
     speed = parts_of(tmp_path, made_up.everything(), changed)["Speed"]
     (found,) = rows(speed).items()
@@ -123,7 +161,7 @@ def test_a_model_that_turns_is_worse(tmp_path):
 
 def test_the_same_results_have_no_changes(tmp_path):
     parts = parts_of(tmp_path, made_up.everything(), made_up.everything()).values()
-    assert [part.changes for part in parts] == [[]] * 6 and all(part.same for part in parts)
+    assert [part.changes for part in parts] == [[]] * 7 and all(part.same for part in parts)
 
 
 def test_what_is_on_one_side_only_is_said(tmp_path, changed):

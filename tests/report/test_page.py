@@ -73,6 +73,13 @@ def test_everything_is_on_the_page(full):
         "Booted in 7.3 s",
         "the roll is torn twice",
         "✓ caught",
+        "off by one 5 3 0 2",
+        "all 17 14 1 2",
+        "✓ has a reason",
+        "Equal numbers are the same number.",
+        "1 without an end",
+        "1 fault stopped TLC",
+        "roll[0] -> roll[<i>]",
         "Latency against load",
         "p99 (µs)",
         "[0.8051, 0.8632]",
@@ -88,7 +95,7 @@ def test_everything_is_on_the_page(full):
         "clang",
     ):
         assert wanted in text, wanted
-    assert "– not run" not in text
+    assert "– not run" not in text and "modulus dropped" not in text, "no fault is of this kind"
 
 
 def test_the_heat_map_has_the_source_to_the_letter(full):
@@ -124,6 +131,7 @@ EVERY_COMMAND = (
     "just veristat",
     "just kernels",
     "just mutants",
+    "just mutants --steps",
     "just bench all",
     "just fuzz all --minutes 20",
     "just fill kv",
@@ -140,7 +148,13 @@ def test_without_results_the_page_says_once_which_command_makes_them(bare):
 
 
 def test_a_missing_subject_is_named_once(full):
-    for command in ("just check lock", "just bench lock", "just veristat lock", "just kernels --kernel host"):
+    for command in (
+        "just check lock",
+        "just bench lock",
+        "just veristat lock",
+        "just mutants --steps lock",
+        "just kernels --kernel host",
+    ):
         assert full.count(f"<code>{command}</code>") == 1, command
 
 
@@ -164,6 +178,7 @@ SUBJECTS = {
     "models": "check/ticket",
     "conformance": "conform/ticket",
     "budgets": "veristat/ticket",
+    "steps": "mutants --steps/ticket",
     "benchmarks": "bench/ticket",
     "fuzzing": "fuzz/ticket",
     "filling": "fill/ticket",
@@ -262,6 +277,12 @@ SPOILT = {
         False,
         "the roll is torn twice (templates/hooks.h.j2): NoTicketTwice",
     ),
+    "Step faults": (
+        "steps/ticket",
+        ["survivors", 1, "reason"],
+        "",
+        "ticket: OnTake: off by one: 2 -> 1 (spec/ticket/TicketSteps.tla:7:19): survives without a reason",
+    ),
     "Speed": ("bench/ticket", ["targets"], ["MISSED: take"], "ticket: MISSED: take"),
     "Fuzzing": ("fuzz/ticket", ["failures"], [{"text": "found 4", "saved": None}], "ticket: found 4"),
     "Verifier budgets": ("veristat/ticket", ["programs", 1, "faults"], ["ticket_tc: over"], "ticket_tc: over"),
@@ -284,6 +305,23 @@ def test_a_fault_of_any_part_is_in_the_summary(tmp_path, title):
     (bad,) = [verdict for verdict in verdicts(results, COMMIT) if not verdict.holds]
     assert bad.title == title and any(fault.startswith(said) for fault in bad.faults), bad.faults
     assert said in Text(render(results, COMMIT)).text
+
+
+def test_a_survivor_without_a_reason_comes_first(tmp_path):
+    found = made_up.everything()
+    found["steps/ticket"]["survivors"][1]["reason"] = ""
+    text = Text(page_of(tmp_path, found)).text
+    assert "2 -> 1 spec/ticket/TicketSteps.tla:7:19 ✗ NO REASON – 3 1 without an end OnTake: off by one: a < b" in text
+    assert "1 survivor with a reason" in text
+
+
+def test_an_entry_for_no_survivor_is_a_fault(tmp_path):
+    found = made_up.everything()
+    found["steps/ticket"]["stale"] = ["OnTake: *"]
+    results = together(load(made_up.write(tmp_path / "results", found)))
+    (part,) = [verdict for verdict in verdicts(results, COMMIT) if verdict.anchor == "steps"]
+    assert part.faults == ["ticket: 'OnTake: *' in unseen.yaml fits no fault that survives"]
+    assert "✗ OnTake: * in unseen.yaml fits no fault that survives." in Text(render(results, COMMIT)).text
 
 
 def test_kernels_are_in_the_order_of_their_releases(tmp_path):

@@ -1,7 +1,8 @@
 """just mutants --steps [PROTOCOL...] [--only TEXT] [--sample N]
 
 Puts one-line faults into the steps, one at a time, and runs the small models that reach them. A model must violate a
-property. Fails if a fault survives for which unseen.yaml has no reason.
+property. Fails if a fault survives for which unseen.yaml has no reason. A run of all faults keeps its findings for
+`just report`: one file a protocol.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from harness.base.command import counted
 from harness.mutants.catalogue import CatalogueError
 from harness.mutants.sample import sampled
 from harness.mutants.steps.changes import KINDS, Change
+from harness.mutants.steps.findings import findings, kind_of
 from harness.mutants.steps.hunt import Verdict, hunt
 from harness.mutants.steps.plan import STAGES, Stage, changes_of, compare, runs_for
+from harness.results import ResultsError, begin
 from harness.tla import models
 from harness.tla.tlc import TlcError
-from harness.tla.unseen import compared, file_of, unseen_of
+from harness.tla.unseen import Compared, compared, file_of, unseen_of
 
 PARALLEL = 2
 
@@ -74,10 +77,15 @@ def _table(verdicts: Sequence[Verdict]) -> str:
     """Returns how many faults of each kind there were, and how many of them were noticed."""
     lines = [f"{'kind of fault':<22}{'faults':>8}{'killed':>8}{'stopped':>8}{'survive':>8}"]
     for kind in KINDS:
-        own = [verdict for verdict in verdicts if verdict.change.kind == kind]
-        counts = [sum(verdict.how == how for verdict in own) for how in ("killed", "stopped", "survives")]
-        lines.append(f"{kind:<22}{len(own):>8}" + "".join(f"{count:>8}" for count in counts))
+        own = kind_of(kind, verdicts)
+        lines.append(f"{kind:<22}{own.faults:>8}{own.killed:>8}{own.stopped:>8}{own.survive:>8}")
     return "\n".join(lines)
+
+
+def _listed(protocol: str, verdicts: Sequence[Verdict]) -> Compared:
+    """Compares the surviving faults of a protocol with its unseen.yaml. Raises TlcError if that cannot be read."""
+    surviving = [verdict.change.full_name for verdict in verdicts if verdict.survives]
+    return compared(surviving, [(each.fault, each.why) for each in unseen_of(protocol).faults])
 
 
 def _judge(protocol: str, verdicts: Sequence[Verdict], whole: bool) -> bool:
@@ -89,7 +97,7 @@ def _judge(protocol: str, verdicts: Sequence[Verdict], whole: bool) -> bool:
         return not whole or not unseen_of(protocol).faults
     noticed = sum(not verdict.survives for verdict in verdicts)
     surviving = {verdict.change.full_name: verdict.change for verdict in verdicts if verdict.survives}
-    found = compared(surviving, [(each.fault, each.why) for each in unseen_of(protocol).faults])
+    found = _listed(protocol, verdicts)
     print(
         f"{protocol}: {noticed} of {counted(len(verdicts), 'fault')} noticed ({noticed / len(verdicts):.1%}), "
         f"{counted(len(found.reasons), 'survivor')} with a reason"
@@ -108,6 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="only faults whose line has this text")
     parser.add_argument("--sample", type=int, metavar="N", help="N of them; the commit chooses them")
     options = parser.parse_args(arguments)
+    run = begin()
+    whole = not options.only and options.sample is None
     try:
         names = _chosen(options.protocol)
         changes = [(name, change) for name in names for change in changes_of(name) if options.only in str(change)]
@@ -116,12 +126,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.sample is not None:
             changes = sampled(changes, options.sample, "fault")
         found = hunt_all(changes)
-    except (CatalogueError, TlcError) as error:
+        of = {name: [verdict for protocol, verdict in found if protocol == name] for name in names}
+        for name, own in of.items() if whole else ():
+            run.keep("steps", name, findings(name, own, _listed(name, own)))
+    except (CatalogueError, ResultsError, TlcError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(_table([verdict for _, verdict in found]))
-    whole = not options.only and options.sample is None
-    of = {name: [verdict for protocol, verdict in found if protocol == name] for name in names}
     return 0 if all([_judge(name, own, whole) for name, own in of.items() if own or whole]) else 1
 
 
@@ -130,4 +141,4 @@ def _chosen(named: Sequence[str]) -> list[str]:
     for name in named:
         if name not in known:
             raise TlcError(f"{name!r} has no models; choose from: {', '.join(known)}")
-    return list(named) or known
+    return list(dict.fromkeys(named)) or known
