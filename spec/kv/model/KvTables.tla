@@ -55,7 +55,7 @@ Filled(slot, ways, spilled) ==
 Held(key, version) ==
   [mark |-> "Held", slot |-> SlotOf(key), key |-> key, bit |-> BitOf(key), entry |-> EntryOf(version)]
 
-\* Buckets in their order, and page 0.
+\* Buckets in their order, and their pages.
 Begun(buckets, spilled) ==
   LET in == UNION {{<<ways[i][2], ways[i][3]>> : i \in {j \in DOMAIN ways : ways[j][1] \in {"Clean", "Dirty"}}} :
                      ways \in {buckets[slot] : slot \in DOMAIN buckets}}
@@ -69,7 +69,10 @@ Begun(buckets, spilled) ==
     !.tail = [number \in DOMAIN @ |->
                 [bytes |-> [i \in 1..Spots |-> IF Of(number, i) = {} THEN 0 ELSE (CHOOSE each \in Of(number, i) : TRUE)[2]]]],
     !.bucket = [slot \in DOMAIN @ |-> Filled(slot, buckets[slot + 1], spilled)],
-    !.page[0].spilled = [j \in 1..PageSize |-> IF j \in DOMAIN spilled THEN Held(spilled[j][1], spilled[j][2]) ELSE @[j]]]
+    !.page = [home \in DOMAIN @ |->
+                [spilled |-> [j \in 1..PageSize |->
+                   IF j \in DOMAIN spilled /\ HomeOf(SlotOf(spilled[j][1])) = home THEN Held(spilled[j][1], spilled[j][2])
+                   ELSE @[home].spilled[j]]]]]
 
 LastVersion(key) ==
   LET bucket == cells.bucket[SlotOf(key)]
