@@ -155,6 +155,12 @@ CleanIsSpilled ==
     IN  way > 0 /\ BucketOf(key).marks[way] = "Clean"
           => \E j \in Spilled(key) : SpilledEntry(key, j) = BucketOf(key).entries[way]
 
+\* The entries of a page are where they belong.
+EntriesAreAtHome ==
+  \A home \in 0..(Pages - 1), j \in 1..PageSize :
+    LET one == cells.page[home].spilled[j]
+    IN  one.mark # "Vacant" => one.slot = SlotOf(one.key) /\ one.bit = BitOf(one.key) /\ home = HomeOf(one.slot)
+
 \* When nothing is in flight, nothing waits for a run, a packet or a daemon that was lost: no session is busy, and no
 \* entry of a page is on its way.
 NothingStuck ==

@@ -7,9 +7,12 @@ EXTENDS Kv, TLC
 (***************************************************************************)
 
 First(number) == 0
+ToOne(number) == 1
+ToTwo(number) == 2
 Own(number) == number
 Half(number) == number \div 2
 OddOrEven(number) == number % 2
+Third(number) == number % 3
 
 Bounds(first, others) == [client \in Clients |-> IF client = 0 THEN first ELSE others]
 NeverLong == Bounds({FALSE}, {FALSE})

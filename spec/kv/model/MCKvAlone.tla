@@ -238,12 +238,6 @@ RefusedForAReason ==
 (* Buckets and pages                                                       *)
 (***************************************************************************)
 
-\* The entries of a page are where they belong.
-EntriesAreAtHome ==
-  \A home \in 0..(Pages - 1), j \in 1..PageSize :
-    LET one == cells.page[home].spilled[j]
-    IN  one.mark # "Vacant" => one.slot = SlotOf(one.key) /\ one.bit = BitOf(one.key) /\ home = HomeOf(one.slot)
-
 Content(home) == {<<j, cells.page[home].spilled[j]>> : j \in {i \in 1..PageSize : cells.page[home].spilled[i].mark # "Vacant"}}
 
 \* The epoch of a bucket tells of each move between it and its page, and of tombstones that make room: of nothing else.
@@ -317,11 +311,6 @@ UsedMeansUsed ==
 (***************************************************************************)
 (* Bounds                                                                  *)
 (***************************************************************************)
-
-ToOne(number) == 1
-ToTwo(number) == 2
-ToZero(number) == 0
-Third(number) == number % 3
 
 Kinds == {"Get"} \cup Writing
 

@@ -8,33 +8,59 @@ EXTENDS MCKv
 
 CONSTANT Rows  \* what may be given: records of a key, a version, and whether it was deleted
 
-VARIABLE last  \* the last row that was given, with its fate
+VARIABLE last  \* the last row that was given, with its fate; or with "Decided", if it had one before
 
 restoring == <<vars, last>>
 
-None == [key |-> 0, version |-> 0, deletes |-> TRUE, fate |-> "None"]
+None == [key |-> 0, version |-> 0, deletes |-> TRUE, long |-> FALSE, fate |-> "None"]
+
+Row(key, version, deletes, long) == [key |-> key, version |-> version, deletes |-> deletes, long |-> long]
 
 \* Two keys that were spilled or not, one that is new; of the first an older and a newer row.
 SomeRows ==
-  {[key |-> 0, version |-> version, deletes |-> deletes] : version \in {3, 6}, deletes \in BOOLEAN}
-  \cup {[key |-> 1, version |-> 8, deletes |-> FALSE], [key |-> 1, version |-> 9, deletes |-> TRUE],
-        [key |-> 2, version |-> 2, deletes |-> FALSE]}
+  {Row(0, version, deletes, FALSE) : version \in {3, 6}, deletes \in BOOLEAN}
+  \cup {Row(1, 8, FALSE, FALSE), Row(1, 9, TRUE, FALSE), Row(2, 2, FALSE, FALSE)}
+
+\* Of keys that may have tails, older, equal and newer rows; some are long themselves.
+RowsOfTails ==
+  {Row(0, version, deletes, FALSE) : version \in {52, 62}, deletes \in BOOLEAN}
+  \cup {Row(0, 63, FALSE, TRUE), Row(1, 51, FALSE, FALSE), Row(1, 52, TRUE, FALSE), Row(2, 2, FALSE, FALSE)}
 
 RowOf(row) ==
-  [InitialCell("row") EXCEPT !.key = row.key, !.version = row.version, !.deletes = row.deletes, !.length = Length(row.version),
+  [InitialCell("row") EXCEPT !.key = row.key, !.version = row.version, !.deletes = row.deletes,
+                             !.length = IF row.long THEN LongLength(row.version) ELSE Length(row.version),
                              !.value = row.version, !.slot = SlotOf(row.key), !.bit = BitOf(row.key), !.home = HomeOf(SlotOf(row.key))]
 
+\* What a message holds before a row: nothing, or what it has of another row.
+MessagesBefore ==
+  {BlankMessage, [BlankMessage EXCEPT !.key = 9, !.version = 99, !.length = 9, !.value = 99, !.spot = 2, !.lives = TRUE,
+                                      !.spills = TRUE, !.fate = "Restored"]}
+
 \* Sections one after the other, as RestorePass has them.
-Give(row) ==
-  LET taken == Take(RowOf(row), BlankMessage)
+Give(row, before) ==
+  LET taken == Take(RowOf(row), before)
       refilled == Refill(cells.bucket[taken.msg.slot], taken.msg)
       overflown == Overflow(cells.page[taken.msg.home], refilled.msg)
       reported == Report(RowOf(row), overflown.msg)
   IN  /\ cells' = [cells EXCEPT !.bucket[taken.msg.slot] = refilled.cell, !.page[taken.msg.home] = overflown.cell]
-      /\ last' = [key |-> row.key, version |-> row.version, deletes |-> row.deletes, fate |-> reported.cell.fate]
+      /\ last' = [key |-> row.key, version |-> row.version, deletes |-> row.deletes, long |-> row.long,
+                  fate |-> reported.cell.fate]
       /\ UNCHANGED <<runs, sweep, network, model, event>>
 
-RestoreSpec == (Init /\ last = None) /\ [][\E row \in Rows : Give(row)]_restoring
+\* A row that has its fate is not taken again.
+GiveDecided(row) ==
+  LET decided == [RowOf(row) EXCEPT !.fate = "Older"]
+      taken == Take(decided, BlankMessage)
+  IN  /\ last' = [key |-> row.key, version |-> row.version, deletes |-> row.deletes, long |-> row.long,
+                  fate |-> IF taken.verdict = "Drop" /\ taken.cell = decided THEN "Decided" ELSE "Again"]
+      /\ UNCHANGED <<vars>>
+
+RestoreSpec ==
+  /\ Init /\ last = None
+  /\ [][\E row \in Rows : (\E before \in MessagesBefore : Give(row, before)) \/ GiveDecided(row)]_restoring
+
+\* The state without the last row.
+RestoreView == cells
 
 \* What a row says is there when it was restored, nothing is changed by one that was not, and no other key ever is.
 RowsAreRestored ==
@@ -45,16 +71,48 @@ RowsAreRestored ==
          [] OTHER -> Current(key)' = [there |-> TRUE, version |-> last'.version, length |-> Length(last'.version),
                                       value |-> last'.version]]_restoring
 
+\* A row is refused only if it is long, if a tail is in its way, or if its page is full. One that has its fate stays as it is.
+RowsAreRefusedForAReason ==
+  [][LET key == last'.key
+     IN  /\ last'.fate \in {"Restored", "Older", "NoRoom", "TooLong", "TailInTheWay", "Decided"}
+         /\ last'.fate # "Decided" => (last'.long <=> last'.fate = "TooLong")
+         /\ last'.fate = "TailInTheWay" => IsLong(Current(key).length) /\ last'.version > LastVersion(key)
+         /\ last'.fate = "NoRoom" =>
+              /\ \A j \in 1..PageSize : cells.page[HomeOf(SlotOf(key))].spilled[j].mark # "Vacant"
+              /\ Spilled(key) = {}]_restoring
+
+\* A newer entry stays, also a tombstone; and the floor of a bucket is a version that was deleted.
+NewerStays ==
+  [][last'.fate = "Restored" =>
+       /\ Current(last'.key).there => Current(last'.key).version < last'.version
+       /\ \A slot \in 0..(Buckets - 1) :
+            cells'.bucket[slot].floor # cells.bucket[slot].floor
+              => last'.deletes /\ slot = SlotOf(last'.key) /\ cells'.bucket[slot].floor = last'.version]_restoring
+
 \* An existing entry is not replaced by an older one.
 NothingGoesBack ==
   [][\A key \in Keys :
        Current(key).there /\ Current(key)'.there => Current(key)'.version >= Current(key).version]_restoring
 
 \* A key that is inserted after its deletion was restored has a greater version.
-VersionsGoOn == last.fate = "Restored" /\ last.deletes => BucketOf(last.key).floor >= last.version
+VersionsGoOn == [][last'.fate = "Restored" /\ last'.deletes => cells'.bucket[SlotOf(last'.key)].floor >= last'.version]_restoring
 
 \* Nothing is lost but where no room is left.
-NothingIsRefused == last.fate \in {"None", "Restored", "Older"}
+NothingIsRefused == [][last'.fate \in {"Restored", "Older", "Decided"}]_restoring
+
+\* Bucket 2 of three: the first key with a tail in each place, and without.
+TailsInBucket2 ==
+  LET Bucket2(ways, spilled) == Begun(<<<< >>, << >>, ways>>, spilled)
+  IN  {Bucket2(<<<<"Dirty", 1, 50>>, <<"Dirty", 0, 61>>>>, << >>),
+       Bucket2(<<<<"Empty", 1, 0>>, <<"Clean", 0, 52>>>>, <<<<1, 50>>, <<0, 52>>>>),
+       Bucket2(<<<<"Clean", 1, 50>>, <<"Gone", 0, 61>>>>, <<<<1, 50>>, <<0, 52>>>>),
+       Bucket2(<<<<"Gone", 1, 50>>, <<"Dirty", 2, 1>>>>, <<<<1, 9>>, <<0, 52>>>>)}
+
+\* Written through: a place in the page, or two buckets that share it.
+TailsThrough ==
+  {Begun(<<<< >>, << >>, <<<<"Empty", 0, 0>>, <<"Clean", 0, 52>>>>>>, <<<<0, 52>>>>),
+   Begun(<<<< >>, << >>, <<<<"Empty", 0, 0>>, <<"Clean", 1, 50>>>>>>, <<<<1, 50>>>>),
+   Begun(<<<< >>, << >>, << >>>>, << >>)}
 
 (***************************************************************************)
 (* Rules that are wrong                                                    *)
