@@ -6,7 +6,8 @@
 (* after the other, spots that are used again.                             *)
 (*                                                                         *)
 (* Client 1 asks alone, in a new session each time.  A request of client 0 *)
-(* may be late: others run as it waits for the daemon, or for TC.          *)
+(* may be late: others run as it waits for the daemon or for TC, or in a   *)
+(* pause between two sections of TC.                                       *)
 (***************************************************************************)
 EXTENDS MCKv
 
@@ -15,7 +16,8 @@ CONSTANTS
   Delayed,   \* what client 0 asks for and the daemon gets late
   MaxAsked,  \* requests of client 1
   MaxHeld,   \* requests of client 0
-  Lost       \* sections that may lose their races, or ""
+  Lost,      \* sections that may lose their races, or ""
+  Pauses     \* steps of TC before which the run of client 0 may pause
 
 VARIABLES
   asked,  \* how many requests client 1 has sent
@@ -25,7 +27,7 @@ VARIABLES
 alone == <<vars, asked, stale, last>>
 
 \* The state without the last run.
-AloneView == <<cells, forwarded, completions, clients, versions, asked, stale>>
+AloneView == <<cells, runs, forwarded, completions, clients, versions, asked, stale>>
 
 (***************************************************************************)
 (* Manners of a request: the length of its value; of a get, the address    *)
@@ -61,11 +63,11 @@ PeerOf(client, wish) == IF wish[3] = Away THEN 7 ELSE client
 
 EnvOf(packet, lost) ==
   [now |-> 0, random |-> 0, cpu |-> 0, age |-> Lease + 1, terms |-> OwnTerms, index |-> 0, peer |-> packet.peer, token |-> 0,
-   validated |-> Validated(packet.message, packet.peer), lost |-> lost]
+   validated |-> Validated(packet.message, packet.peer), lost |-> lost, until |-> ""]
 
 RECURSIVE Through(_, _, _, _, _)
 
-\* A run of a hook from one of its sections to the end.
+\* A run of a hook from one of its sections to the end, or to a pause.
 Through(hook, at, tables, message, env) ==
   LET section == ProgramSections(hook)[at]
       index == ProgramTableIndex(section.table, message)
@@ -73,7 +75,8 @@ Through(hook, at, tables, message, env) ==
       changed == IF hook = "User" /\ section.reads # "none" THEN tables
                  ELSE [tables EXCEPT ![section.table][index] = result.cell]
       last_one == at = Len(ProgramSections(hook))
-  IN  CASE section.step = env.lost -> Through(hook, at + 1, tables, message, env)
+  IN  CASE section.step = env.until -> [tables |-> tables, message |-> message, verdict |-> "Pause"]
+        [] section.step = env.lost -> Through(hook, at + 1, tables, message, env)
         [] result.verdict = "Continue" /\ ~ last_one -> Through(hook, at + 1, changed, result.msg, env)
         [] OTHER -> [tables |-> changed, message |-> result.msg, verdict |-> result.verdict]
 
@@ -111,9 +114,9 @@ Ran(packet, run, lost) ==
 \* What the daemon and TC rely on, of the key of a late request.
 Around(tables, key) == <<tables.bucket[SlotOf(key)], tables.page[HomeOf(SlotOf(key))], tables.shelf[ShelfOf(key)]>>
 
-Late == forwarded \cup completions
+Late == {packet.message : packet \in forwarded \cup completions} \cup {runs[r].message : r \in DOMAIN runs}
 
-GoesStale(tables) == stale \/ \E packet \in Late : Around(tables, packet.message.key) # Around(cells, packet.message.key)
+GoesStale(tables) == stale \/ \E message \in Late : Around(tables, message.key) # Around(cells, message.key)
 
 \* The session of client 1 begins anew.
 Anew(tables) == [tables EXCEPT !.session[1] = InitialCells.session[1], !.answer[1] = InitialCells.answer[1]]
@@ -126,7 +129,7 @@ Ask(wish, lost) ==
          /\ stale' = GoesStale(run.tables)
          /\ Ran(packet, run, lost)
   /\ asked' = asked + 1
-  /\ UNCHANGED <<forwarded, completions, clients>>
+  /\ UNCHANGED <<runs, forwarded, completions, clients>>
 
 \* XDP passes a request of client 0 to the daemon.
 Hold(wish) ==
@@ -140,24 +143,48 @@ Hold(wish) ==
          /\ clients' = [clients EXCEPT ![0].sequence = @ + 1]
   /\ stale' = FALSE
   /\ last' = NoRun
-  /\ UNCHANGED <<completions, versions, asked>>
+  /\ UNCHANGED <<runs, completions, versions, asked>>
 
 \* The daemon decides, and drops the request or sends its answer.
 Decide(packet) ==
   /\ \E run \in {AtHook("User", cells, packet, "")} :
        /\ cells' = run.tables
        /\ completions' = IF run.verdict = "Reply" THEN {Onward("User", packet, run)} ELSE {}
-       /\ Ran(packet, [answered |-> run.verdict = "Reply" /\ run.message.kind = "Uninvited", answer |-> run.message, tables |-> run.tables,
-                       hook |-> IF run.verdict = "Reply" THEN "User" ELSE "Dropped"], "")
+       /\ Ran(packet, [answered |-> FALSE, answer |-> run.message, tables |-> run.tables,
+                       hook |-> IF run.verdict = "Reply" THEN "TC next" ELSE "User"], "")
   /\ forwarded' = {}
-  /\ UNCHANGED <<clients, asked, stale>>
+  /\ UNCHANGED <<runs, clients, asked, stale>>
 
 Complete(packet) ==
   /\ \E run \in {Whole("TC", cells, packet, "")} :
        /\ cells' = run.tables
        /\ Ran(packet, run, "")
   /\ completions' = {}
+  /\ UNCHANGED <<runs, forwarded, clients, asked, stale>>
+
+\* TC begins, and pauses before a section; from OnCompletion on it is decided what the request comes to.
+Pause(packet, step) ==
+  /\ \E run \in {Through("TC", 1, cells, Arrived(packet.message), [EnvOf(packet, "") EXCEPT !.until = step])} :
+       /\ run.verdict = "Pause"
+       /\ cells' = run.tables
+       /\ runs' = <<[NewRun("TC", packet, 0, 0, 0) EXCEPT
+                       !.at = CHOOSE at \in DOMAIN TcSections : TcSections[at].step = step, !.message = run.message]>>
+       /\ Ran(packet, [answered |-> run.message.kind \in AllAnswers, answer |-> run.message, tables |-> run.tables, hook |-> "Pause"],
+              step)
+  /\ completions' = {}
   /\ UNCHANGED <<forwarded, clients, asked, stale>>
+
+\* It goes on to the end.
+Finish(run) ==
+  /\ \E packet \in {Packet(run.peer, run.packet)} :
+       \E rest \in {Through("TC", run.at, cells, run.message, EnvOf(packet, ""))} :
+         LET decided == run.message.kind \in AllAnswers
+             answered == rest.verdict = "Reply"
+         IN  /\ cells' = rest.tables
+             /\ Ran(packet, [answered |-> answered /\ ~ decided, answer |-> rest.message, tables |-> rest.tables,
+                             hook |-> IF answered /\ decided THEN "Answer" ELSE "TC"], "")
+  /\ runs' = << >>
+  /\ UNCHANGED <<forwarded, completions, clients, asked, stale>>
 
 AloneInit == Init /\ asked = 0 /\ stale = FALSE /\ last = NoRun
 
@@ -165,8 +192,9 @@ AloneNext ==
   /\ \/ \E wish \in Asked, lost \in Lost : Ask(wish, lost)
      \/ \E wish \in Delayed : Hold(wish)
      \/ \E packet \in forwarded : Decide(packet)
-     \/ \E packet \in completions : Complete(packet)
-  /\ UNCHANGED <<runs, sweep, requests, answers, event, issued, writes, reads>>
+     \/ \E packet \in completions : Complete(packet) \/ \E step \in Pauses : Pause(packet, step)
+     \/ \E r \in DOMAIN runs : Finish(runs[r])
+  /\ UNCHANGED <<sweep, requests, answers, event, issued, writes, reads>>
 
 AloneSpec == AloneInit /\ [][AloneNext]_alone
 
@@ -191,14 +219,15 @@ EachIsExecuted ==
             /\ \A key \in Keys : Current(key)' = Map!After(Op)[key]
        [] OTHER -> \A key \in Keys : Current(key)' = Current(key)]_alone
 
+\* True of a run that nothing came between, from its request on: nobody paused meanwhile.
+Undisturbed == last'.lost = "" /\ IF last'.request.client = 1 THEN runs = << >> ELSE ~ stale
+
 \* A request that nothing comes between is answered at once; a late one if nothing has changed around its key since.
-NothingIsInVain ==
-  [][last' # NoRun /\ last'.lost = "" /\ (last'.request.client = 1 \/ ~ stale)
-       => last'.answered \/ last'.hook = "User"]_alone
+NothingIsInVain == [][last' # NoRun /\ Undisturbed => last'.answered \/ last'.hook \in {"TC next", "Answer"}]_alone
 
 \* A write that is sent again gets the answer again, and changes nothing.
 AnsweredAgain ==
-  [][last'.answered /\ last'.request.kind \in Requests => last'.again = <<TRUE, last'.answer.kind, last'.answer.version>>]_alone
+  [][last'.answered /\ last'.request.kind \in Requests /\ last'.hook # "Pause" => last'.again = <<TRUE, last'.answer.kind, last'.answer.version>>]_alone
 
 (***************************************************************************)
 (* The daemon, and room                                                    *)
@@ -232,7 +261,7 @@ RefusedForAReason ==
        IN  \/ /\ \A j \in 1..PageSize : cells.page[home].spilled[j].mark # "Vacant"
               /\ ~ WriteBack \/ (~ InBucket(request.key) /\ Marked(BucketOf(request.key), {"Empty", "Clean"}) = {})
            \/ IsLong(request.length) /\ cells.shelf[ShelfOf(request.key)].taken = 0..(Spots - 1)
-           \/ IsLong(request.length) /\ request.client = 0]_alone
+           \/ request.client = 0]_alone
 
 (***************************************************************************)
 (* Buckets and pages                                                       *)
@@ -247,13 +276,15 @@ EpochTellsOfMoves ==
            moved == Content(HomeOf(slot))' # Content(HomeOf(slot))
            lifted == \E i \in 1..Ways : /\ cells.bucket[slot].marks[i] = "Gone"
                                        /\ cells'.bucket[slot].keys[i] # cells.bucket[slot].keys[i]
-       IN  cells'.bucket[slot].epoch # cells.bucket[slot].epoch <=> concerned /\ (moved \/ lifted)]_alone
+       IN  runs = << >> /\ runs' = << >> =>
+             (cells'.bucket[slot].epoch # cells.bucket[slot].epoch <=> concerned /\ (moved \/ lifted))]_alone
 
 \* With each move the filter forgets what its page does not have any more.
 FilterIsFresh ==
-  [][\A slot \in 0..(Buckets - 1) :
-       cells'.bucket[slot].filter # cells.bucket[slot].filter \/ cells'.bucket[slot].epoch # cells.bucket[slot].epoch
-         => cells'.bucket[slot].filter = {cells'.page[HomeOf(slot)].spilled[j].bit : j \in EntriesOf(slot)'}]_alone
+  [][runs = << >> /\ runs' = << >> =>
+       \A slot \in 0..(Buckets - 1) :
+         cells'.bucket[slot].filter # cells.bucket[slot].filter \/ cells'.bucket[slot].epoch # cells.bucket[slot].epoch
+           => cells'.bucket[slot].filter = {cells'.page[HomeOf(slot)].spilled[j].bit : j \in EntriesOf(slot)'}]_alone
 
 \* The floor is the greatest version that was deleted from a bucket, and an insert goes on from there.
 FloorIsKept ==
@@ -284,7 +315,7 @@ IsInUse(slot, i) == i - 1 \in cells.bucket[slot].used
 \* No entry goes that its page does not have as well, while a way is empty or has one that its page has; and none that was
 \* used, while there is another of the same kind that was not.
 UnusedGoFirst ==
-  [][\A each \in Went :
+  [][last'.request.client = 1 => \A each \in Went :
        LET bucket == cells.bucket[each[1]]
            safe == Marked(bucket, {"Clean"})
        IN  /\ each[2] \in safe \/ (safe = {} /\ Marked(bucket, {"Empty"}) = {})
@@ -324,10 +355,23 @@ AnyLong == (Shorts(Keys) \cup ({"Insert", "Update"} \X Keys \X {Long, TooMuch}) 
             \cup ({"Delete"} \X Keys \X {TooMuch}))
 Nobody == {}
 
+\* Two buckets that share page 1.
+OneOrTwo(number) == 1 + (number % 2)
+
+Middle == {"Claim", "Stow", "OnCompletion", "Settle", "Shelve"}
+LongAsked == (Shorts(Keys) \cup ({"Insert", "Update"} \X Keys \X {Long}))
+OfBothBuckets == {<<"Insert", 5, Short>>, <<"Get", 4, Short>>, <<"Get", 3, Short>>, <<"Update", 6, Short>>, <<"Delete", 4, Short>>}
+Evictions == {<<"Get", 4, Short>>, <<"Delete", 4, Short>>, <<"Insert", 5, Short>>, <<"Update", 4, Short>>}
+LateKinds == {<<"Get", 3, Short>>, <<"Update", 3, Long>>, <<"Insert", 3, Long>>, <<"Get", 4, Short>>, <<"Delete", 3, Short>>}
+
 \* Bucket 2 of three: two ways of different versions, and a page that has one of them and another.
 TwoInBucket2 == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 5>>, <<"Clean", 4, 8>>>>>>, <<<<4, 8>>, <<5, 8>>>>)}
 
 \* The same bucket with one way and a key that has a tail there, as the other has in the page.
 LongInBucket2 == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 61>>>>>>, <<<<5, 7>>, <<4, 52>>>>)}
+LongWithRoom == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 61>>>>>>, <<<<5, 7>>, <<4, 8>>>>)}
+
+\* Keys 3 and 5 in bucket 2, 4 and 6 in bucket 1; each has one way, and page 1 has one place left.
+TwoShare == {Begun(<<<< >>, <<<<"Dirty", 6, 6>>>>, <<<<"Dirty", 3, 6>>>>>>, <<<<4, 6>>>>)}
 ThroughInBucket2 == {Begun(<<<< >>, << >>, <<<<"Clean", 3, 61>>>>>>, <<<<3, 61>>, <<4, 52>>>>)}
 =================================================================================
