@@ -56,6 +56,7 @@ UpdatesFirstEach == {<<0, "Update", 0>>, <<1, "Update", 0>>}
 UpdatesAgainstGets == {<<0, "Update", 0>>, <<1, "Get", 0>>}
 InsertsOther == {<<0, "Insert", 1>>}
 InsertsFirst == {<<0, "Insert", 0>>}
+DeletesEach == {<<0, "Delete", 0>>, <<1, "Delete", 0>>}
 DeletesFirst == {<<0, "Delete", 0>>}
 UpdatesFirst == {<<0, "Update", 0>>}
 DeletesAndInserts == {<<0, "Delete", 0>>, <<0, "Insert", 0>>}

@@ -297,7 +297,9 @@ FloorIsKept ==
 
 \* Numbers are less than their modulus.
 NumbersWrap ==
-  /\ \A slot \in 0..(Buckets - 1) : cells.bucket[slot].epoch < EpochModulus
+  /\ \A slot \in 0..(Buckets - 1) :
+       LET bucket == cells.bucket[slot]
+       IN  bucket.epoch < EpochModulus /\ bucket.floor < VersionModulus /\ \A i \in 1..Ways : bucket.entries[i].version < VersionModulus
   /\ \A number \in 0..(Shelves - 1) : cells.shelf[number].generation < GenerationModulus
 
 (***************************************************************************)
