@@ -35,6 +35,7 @@ AloneView == <<cells, runs, forwarded, completions, clients, versions, asked, st
 (***************************************************************************)
 
 Short == "Short"
+Full == "Full"
 Long == "Long"
 TooMuch == "TooMuch"
 Away == "Away"
@@ -42,6 +43,7 @@ Away == "Away"
 LengthOf(manner, value) ==
   CASE manner = Long -> LongLength(value)
     [] manner = TooMuch -> ValueMax + 1
+    [] manner = Full -> SlotSize
     [] OTHER -> Length(value)
 
 \* Values tell writes apart.
@@ -353,7 +355,7 @@ OnceOrNever == {""}
 MayBeLost == {"", "OnRequest", "Claim", "Lift", "OnCompletion", "Shelve"}
 
 AnyShort == Shorts(Keys)
-AnyLong == (Shorts(Keys) \cup ({"Insert", "Update"} \X Keys \X {Long, TooMuch}) \cup ({"Get"} \X Keys \X {Away, TooMuch})
+AnyLong == (Shorts(Keys) \cup ({"Insert", "Update"} \X Keys \X {Full, Long, TooMuch}) \cup ({"Get"} \X Keys \X {Away, TooMuch})
             \cup ({"Delete"} \X Keys \X {TooMuch}))
 Nobody == {}
 
