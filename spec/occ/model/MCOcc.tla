@@ -1,6 +1,6 @@
 ---------------------------------- MODULE MCOcc ----------------------------------
 (* Bounds of the models of transactions: what models.yaml cannot say. *)
-EXTENDS Occ, TLC
+EXTENDS OccAnswers, TLC
 
 (***************************************************************************)
 (* Where keys go                                                           *)
@@ -9,6 +9,10 @@ EXTENDS Occ, TLC
 First(number) == 0
 Own(number) == number
 OddOrEven(number) == number % 2
+
+\* Key 0 is in the second bucket, and key 1 in the first; bits and pages are others than buckets.
+Crossed(number) == (number + 1) % 2
+Third(number) == (number + 2) % 3
 
 (***************************************************************************)
 (* Programs                                                                *)
@@ -84,16 +88,69 @@ RemoveAndInsert == Of(<<Removes(0)>>, <<Plain("Insert", 0)>>)
 IncrementAndInsertOther == Of(<<Increments(0)>>, <<Plain("Insert", 1)>>)
 InsertAndGetOther == Of(<<Inserts(0)>>, <<Gets(1)>>)
 
+\* Both lock both keys, each beginning with another one.
+InsertBothEach == Of(<<InsertsBoth>>, <<Transaction(<< >>, << <<1, "Put">>, <<0, "Put">> >>, << >>)>>)
+
+\* One transaction after the other.
+IncrementThenRemove == Of(<<Increments(0), Removes(0)>>, << >>)
+
 \* Reads a key that does not exist, and another, while both come and go.
 ComesAndGoes ==
   Of(<<Transaction(<<0, 1>>, << >>, <<1, 0>>)>>,
      <<Plain("Insert", 0), Plain("Update", 1), Plain("Update", 1), Plain("Delete", 0)>>)
 
 (***************************************************************************)
+(* Whims                                                                   *)
+(***************************************************************************)
+
+NoWhims == [client \in Clients |-> << >>]
+
+Whim(kind, key, place, version) ==
+  [kind |-> kind, key |-> key, place |-> place, version |-> version, deletes |-> FALSE, length |-> 2 + place]
+Ends(kinds, places) == {Whim(kind, 2, place, 0) : kind \in kinds, place \in places}
+
+\* Both keys are locked; then places are taken, settled and locked again in any order, also those that were never granted.
+Whimsical ==
+  <<{Whim("Lock", 0, 1, 5)},
+    {Whim("Lock", 1, 0, 7), Whim("Lock", 1, 1, 7), Whim("Lock", 1, 0, 6), Whim("Lock", 0, 0, 5)},
+    Ends({"Commit", "Abort"}, {0, 1}),
+    Ends({"Commit", "Abort"}, {0}) \cup {Whim("Lock", 0, 1, 5), Whim("Update", 0, 0, 0)},
+    Ends({"Commit", "Abort"}, {0, 1})>>
+OneWhimsical == Of(<< >>, Whimsical)
+
+\* Locks in two buckets, also for a deletion, and commits or aborts.
+LockInTwoBuckets ==
+  Of(<< >>, <<{Whim("Lock", 0, 1, 5)}, {Whim("Lock", 1, 0, 7), [Whim("Lock", 1, 0, 7) EXCEPT !.deletes = TRUE, !.length = 0]},
+              Ends({"Commit", "Abort"}, {1})>>)
+
+\* One locks what is spilled, the other changes what has to make room for it.
+LockFirstAndUpdate == Of(<<{Whim("Lock", 0, 1, 4)}>>, <<{Whim("Update", 1, 0, 0)}>>)
+
+\* Has locked, and does no more.
+Sits == <<{}>>
+
+\* One locks what is spilled, with the right version or a wrong one.
+LockFirst == Of(<< >>, <<{Whim("Lock", 0, 1, version) : version \in {0, 3, 4}}, {Whim("Abort", 0, 1, 0)}>>)
+
+\* The other does something to the way, the page or the epoch that this needs.
+LockFirstAndMeddle ==
+  Of(<<{Whim("Lock", 0, 1, 4)}>>, <<{Whim("Lock", 1, 1, 7), Whim("Lock", 2, 1, 3)}>>)
+LockFirstAndGet ==
+  Of(<<{Whim("Get", 0, 0, 0), Whim("Insert", 3, 0, 0)}>>, <<{Whim("Lock", 1, 1, 7)}>>)
+
+\* Another key is to be found a place for, while some ways are pinned.
+SitsAndSeeks == Of(Sits, <<{Whim("Lock", 4, 0, 0), Whim("Lock", 3, 0, 4), Whim("Insert", 4, 0, 0), Whim("Get", 3, 0, 0)}>>)
+
+\* Values that are longer than a slot: to be locked, and to be written.
+Long(kind, key, version) == [Whim(kind, key, 0, version) EXCEPT !.length = SlotSize + 1]
+LockLong == Of(<< >>, <<{Whim("Lock", 0, 0, 51), Whim("Lock", 0, 0, 0), Long("Lock", 0, 51), Long("Lock", 1, 0)}, {Whim("Commit", 0, 0, 0)}>>)
+
+(***************************************************************************)
 (* Content of the tables at the start *)
 (***************************************************************************)
 
 BothDirty == {Begun(<<<<<<"Dirty", 0, 5>>, <<"Dirty", 1, 7>>>>>>, << >>)}
+TwoBuckets == {Begun(<<<<<<"Gone", 3, 2>>, <<"Dirty", 1, 7>>>>, <<<<"Clean", 2, 4>>, <<"Dirty", 0, 5>>>>>>, <<<<2, 4>>, <<3, 1>>>>)}
 Nothing == {Begun(<<<< >>>>, << >>)}
 SecondDirty == {Begun(<<<<<<"Dirty", 1, 7>>>>>>, << >>)}
 FirstDirty == {Begun(<<<<<<"Dirty", 0, 5>>>>>>, << >>)}
@@ -126,6 +183,26 @@ GoneLeft == Left(GoneAndSpilled, Either, {0})
 GoneLeftOpen == Left(GoneAndSpilled, {"Open"}, {0})
 FirstLeft == Left(FirstDirty, Either, {0})
 
+\* Key 0 is spilled, and its bucket's only way has another key, which the page may have as well; or there is no room left.
+FirstSpilledVictims ==
+  {Begun(<<<<<<mark, 1, 7>>>>>>, <<<<0, 4>>, <<2, 3>>>> \o older) : mark \in {"Dirty", "Gone"}, older \in {<< >>, <<<<1, 5>>>>}}
+  \cup {Begun(<<<<<<"Clean", 1, 7>>>>>>, <<<<0, 4>>, <<2, 3>>, <<1, 7>>>>)}
+  \cup {Begun(<<<<<<"Dirty", 1, 7>>>>>>, <<<<0, 4>>, <<2, 3>>, <<3, 3>>, <<1, 5>>>>)}
+FirstOfTwoSpilled == {Begun(<<<<<<"Dirty", 1, 7>>>>>>, <<<<0, 4>>, <<2, 3>>>>)}
+OneSpilledVictims == {Begun(<<<<<<mark, 1, 7>>>>>>, <<<<0, 4>>, <<1, IF mark = "Clean" THEN 7 ELSE 5>>>>) : mark \in {"Clean", "Dirty"}}
+
+\* The way of each key has its number. Some are pinned, some were used again.
+Ways3(marks, epoch, used) ==
+  LET begun == Begun(<<[i \in 1..3 |-> <<marks[i], i - 1, IF marks[i] = "Clean" THEN 4 ELSE 5>>]>>, <<<<0, 4>>, <<1, 4>>, <<2, 4>>, <<3, 4>>>>)
+  IN  [begun EXCEPT !.bucket[0].epoch = epoch, !.bucket[0].used = used]
+ManyWays ==
+  UNION {Left({Ways3(marks, epoch, used)}, {"Open"}, places) :
+           marks \in {<<"Dirty", "Dirty", "Gone">>, <<"Clean", "Dirty", "Clean">>, <<"Dirty", "Clean", "Clean">>}, epoch \in {4},
+           used \in {{}, {0}, {0, 1, 2}}, places \in {{}, {0}, {1}, {0, 2}, {0, 1, 2}}}
+
+\* A value with a tail, in the bucket or spilled.
+Tails == {Begun(<<<<<<"Dirty", 0, 51>>>>>>, << >>), Begun(<<<<<<"Dirty", 1, 7>>>>>>, <<<<0, 51>>>>)}
+
 (***************************************************************************)
 (* Forged messages of clients *)
 (***************************************************************************)
@@ -133,4 +210,7 @@ FirstLeft == Left(FirstDirty, Either, {0})
 \* An abort of the first client's transaction, with the second one's secret.
 ForgedAbort ==
   {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Abort", !.client = 0, !.sequence = 2, !.secret = 2]))}
+\* A lock of client 1, from another address than its session was opened from.
+FromElsewhere ==
+  {Packet(0, Arrived([BlankMessage EXCEPT !.kind = "Lock", !.client = 1, !.sequence = 1, !.secret = 2, !.key = 0, !.version = 51]))}
 =================================================================================

@@ -20,6 +20,9 @@
 (* What was read once and is neither locked nor read again must not have   *)
 (* been locked; only a program of one read may do that.                    *)
 (*                                                                         *)
+(* A client with whims keeps to no rule: its nth request is any of its nth *)
+(* set of whims.  All others must be safe from it.                         *)
+(*                                                                         *)
 (* Every write has a value that says whose it is.  `history` has all       *)
 (* states that each key was ever in.  Time is left out as in Lock; how     *)
 (* sessions begin is not asked here, but in spec/lib/session.              *)
@@ -28,6 +31,7 @@ EXTENDS OccProgram
 
 CONSTANTS
   Programs,    \* client -> sequence of programs
+  Whims,       \* client -> sequence of sets of requests; << >>: it has programs, or none
   Quitters,    \* clients that give up locks whose answer they wait for, and abort
   Lapses,      \* clients whose leases may end, or that die
   Beginnings,  \* what the tables hold at the beginning
@@ -62,6 +66,7 @@ WhoseIs(value) == IF value < 100 THEN 0 ELSE value \div 10
 
 \* (A definition that a model puts in place of a constant TLC evaluates at each use, one made of constants once.)
 All == [client \in Clients |-> Programs[client]]
+AllWhims == [client \in Clients |-> Whims[client]]
 
 ProgramOf(client) == All[client][clients[client].number]
 NameOf(client) == Name(client, clients[client].number)
@@ -74,8 +79,8 @@ BeginsWith(program) == IF program.reads # << >> THEN "Read" ELSE "Lock"
 \* pins: places whose locks were granted, or may be.  failed: it is to be aborted.  ends: how it asked to end.  after: what
 \* had ended as it began.
 InitialClient(client) ==
-  [phase |-> IF All[client] = << >> THEN "Out" ELSE "In", secret |-> client + 1, sequence |-> 0, reading |-> 0, waiting |-> NoRequest, number |-> 1,
-   stage |-> IF All[client] = << >> THEN "Over" ELSE BeginsWith(All[client][1]), at |-> 1,
+  [phase |-> IF All[client] = << >> /\ AllWhims[client] = << >> THEN "Out" ELSE "In", secret |-> client + 1, sequence |-> 0, reading |-> 0, waiting |-> NoRequest, number |-> 1,
+   stage |-> CASE AllWhims[client] # << >> -> "Whim" [] All[client] = << >> -> "Over" [] OTHER -> BeginsWith(All[client][1]), at |-> 1,
    saw |-> {}, pins |-> {}, failed |-> FALSE, ends |-> "", after |-> {}]
 
 State(key) ==
@@ -136,8 +141,8 @@ AskWrite(client) ==
       message == [Message(client, IF program.plain THEN write[2] ELSE "Lock", k.sequence + 1, write[1], PlaceOf(k.at)) EXCEPT
                     !.deletes = deletes /\ ~ program.plain,
                     !.version = Expected(k, write[1]),
-                    !.length = IF deletes THEN 0 ELSE 1,
-                    !.value = ValueOf(NameOf(client), PlaceOf(k.at))]
+                    !.value = ValueOf(NameOf(client), PlaceOf(k.at)),
+                    !.length = IF deletes THEN 0 ELSE Length(ValueOf(NameOf(client), PlaceOf(k.at)))]
   IN  /\ k.stage = "Lock"
       /\ Asks(client, Arrived(message), [k EXCEPT !.sequence = @ + 1, !.after = Starts(client, k)])
 
@@ -152,10 +157,24 @@ AskSettle(client) ==
            Asks(client, Arrived(Message(client, kind, k.sequence + 1, ProgramOf(client).writes[place + 1][1], place)),
                 [k EXCEPT !.sequence = @ + 1, !.ends = kind])
 
+\* Requests and reads have numbers of their own.
+AskWhim(client) ==
+  LET k == clients[client]
+      number == k.sequence + k.reading + 1
+  IN  /\ k.stage = "Whim"
+      /\ number <= Len(AllWhims[client])
+      /\ \E whim \in AllWhims[client][number] :
+           LET reads == whim.kind \in Reads
+               n == IF reads THEN k.reading + 1 ELSE k.sequence + 1
+               message == [Message(client, whim.kind, n, whim.key, whim.place) EXCEPT
+                             !.deletes = whim.deletes, !.version = whim.version, !.length = whim.length,
+                             !.value = ValueOf(Name(client, number), whim.place)]
+           IN  Asks(client, Arrived(message), IF reads THEN [k EXCEPT !.reading = n] ELSE [k EXCEPT !.sequence = n])
+
 Ask(client) ==
   /\ clients[client].phase = "In"
   /\ clients[client].waiting = NoRequest
-  /\ AskRead(client) \/ AskWrite(client) \/ AskSettle(client)
+  /\ AskRead(client) \/ AskWrite(client) \/ AskSettle(client) \/ AskWhim(client)
   /\ UNCHANGED <<history, claims, told>>
 
 \* Gives up a lock, and aborts: it may be granted or not.
@@ -239,6 +258,7 @@ Receive(client, packet) ==
               \/ program.plain
               \/ validated /\ program.writes = << >>
   IN  /\ packet.peer = client
+      /\ k.stage # "Whim"
       /\ Outstanding(client, answer)
       /\ clients' = [clients EXCEPT ![client] = Over(client, [next EXCEPT !.waiting = NoRequest])]
       /\ claims' = IF validated THEN [name \in DOMAIN claims \cup {NameOf(client)} |->
@@ -248,6 +268,16 @@ Receive(client, packet) ==
       /\ event' = Event("network", <<"client", client>>, "Receive", "", answer, answer)
       /\ UNCHANGED history
       /\ FrameUnchanged
+
+\* Whatever the answer is, the next whim follows.
+ReceiveAny(client, packet) ==
+  /\ packet.peer = client
+  /\ clients[client].stage = "Whim"
+  /\ Outstanding(client, packet.message)
+  /\ clients' = [clients EXCEPT ![client].waiting = NoRequest]
+  /\ event' = Event("network", <<"client", client>>, "Receive", "", packet.message, packet.message)
+  /\ UNCHANGED <<history, claims, told>>
+  /\ FrameUnchanged
 
 \* The client's lease ends by its own clock, or it dies.
 LeaseEnds(client) ==
@@ -298,7 +328,7 @@ DaemonActs ==
 ClientActs(client) ==
   \/ Ask(client)
   \/ Quit(client)
-  \/ \E packet \in answers : Receive(client, packet)
+  \/ \E packet \in answers : Receive(client, packet) \/ ReceiveAny(client, packet)
   \/ LeaseEnds(client)
 
 Next == RunActs \/ DaemonActs \/ \E client \in Clients : ClientActs(client)
@@ -419,7 +449,7 @@ LocksAreHeld ==
 NoLockIsForgotten ==
   NobodyInFlight =>
     \A client \in Clients :
-      clients[client].phase = "In" /\ clients[client].waiting = NoRequest
+      clients[client].phase = "In" /\ clients[client].stage # "Whim" /\ clients[client].waiting = NoRequest
         => PlacesOf(client) \subseteq clients[client].pins
 
 \* While a way is pinned, nobody changes what it has: neither its key nor the entry.
