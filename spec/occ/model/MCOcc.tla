@@ -129,8 +129,8 @@ LockFirstAndUpdate == Of(<<{Whim("Lock", 0, 1, 4)}>>, <<{Whim("Update", 1, 0, 0)
 \* Has locked, and does no more.
 Sits == <<{}>>
 
-\* One locks what is spilled, with the right version or a wrong one.
-LockFirst == Of(<< >>, <<{Whim("Lock", 0, 1, version) : version \in {0, 3, 4}}, {Whim("Abort", 0, 1, 0)}>>)
+\* One locks what is spilled, with the right version or a wrong one, or what only the daemon knows not to be there.
+LockFirst == Of(<< >>, <<{Whim("Lock", 0, 1, version) : version \in {0, 3, 4}} \cup {Whim("Lock", 3, 1, 3)}, {Whim("Abort", 0, 1, 0)}>>)
 
 \* The other does something to the way, the page or the epoch that this needs.
 LockFirstAndMeddle ==
@@ -141,9 +141,12 @@ LockFirstAndGet ==
 \* Another key is to be found a place for, while some ways are pinned.
 SitsAndSeeks == Of(Sits, <<{Whim("Lock", 4, 0, 0), Whim("Lock", 3, 0, 4), Whim("Insert", 4, 0, 0), Whim("Get", 3, 0, 0)}>>)
 
-\* Values that are longer than a slot: to be locked, and to be written.
+\* One locks a version that the other only writes meanwhile.
+LockAheadOfUpdate == Of(<<{Whim("Lock", 0, 1, 5)}>>, <<{Whim("Update", 0, 0, 0)}>>)
+
+\* Values that are longer than a slot, to be locked and to be written; and a key that is not there.
 Long(kind, key, version) == [Whim(kind, key, 0, version) EXCEPT !.length = SlotSize + 1]
-LockLong == Of(<< >>, <<{Whim("Lock", 0, 0, 51), Whim("Lock", 0, 0, 0), Long("Lock", 0, 51), Long("Lock", 1, 0)}, {Whim("Commit", 0, 0, 0)}>>)
+LockLong == Of(<< >>, <<{Whim("Lock", 0, 0, 51), Whim("Lock", 0, 0, 0), Whim("Lock", 1, 0, 3), Long("Lock", 0, 51), Long("Lock", 1, 0)}, {Whim("Commit", 0, 0, 0)}>>)
 
 (***************************************************************************)
 (* Content of the tables at the start *)
@@ -199,6 +202,7 @@ ManyWays ==
   UNION {Left({Ways3(marks, epoch, used)}, {"Open"}, places) :
            marks \in {<<"Dirty", "Dirty", "Gone">>, <<"Clean", "Dirty", "Clean">>, <<"Dirty", "Clean", "Clean">>}, epoch \in {4},
            used \in {{}, {0}, {0, 1, 2}}, places \in {{}, {0}, {1}, {0, 2}, {0, 1, 2}}}
+  \cup Left({Ways3(<<"Clean", "Empty", "Dirty">>, 4, {0, 1, 2})}, {"Open"}, {2})
 
 \* A value with a tail, in the bucket or spilled.
 Tails == {Begun(<<<<<<"Dirty", 0, 51>>>>>>, << >>), Begun(<<<<<<"Dirty", 1, 7>>>>>>, <<<<0, 51>>>>)}
