@@ -5,8 +5,8 @@
 (* programs section by section, a daemon that drains and may die at any    *)
 (* point, a disk that has what was synced and of the rest anything, and a  *)
 (* machine that may lose its memory.  What every protocol has in common is *)
-(* in Frame; here are the clients, the daemon's drain, and what clients    *)
-(* may rely on.                                                            *)
+(* in Frame; here are the clients and the daemon's drain.  What clients    *)
+(* may rely on is in LogGuarantees.                                        *)
 (*                                                                         *)
 (* The disk is a row of segments.  Only the last one is written to, and    *)
 (* another is begun only when all of the last is synced: so nothing but    *)
@@ -51,6 +51,9 @@ View == <<cells, runs, sweep, network, model>>
 
 AllLogs == 0..(Logs - 1)
 
+\* Packets come in on these. A model puts others in the place of them.
+Processors == AllLogs
+
 NoRequest == [BlankMessage EXCEPT !.kind = "None"]
 
 (***************************************************************************)
@@ -59,8 +62,8 @@ NoRequest == [BlankMessage EXCEPT !.kind = "None"]
 (***************************************************************************)
 
 RecordOf(client, sequence) ==
-  [transaction |-> sequence, key |-> client, version |-> sequence, deletes |-> sequence % 3 = 0, length |-> 1,
-   value |-> 100 * (client + 1) + sequence]
+  [transaction |-> 10 + sequence, key |-> client, version |-> sequence, deletes |-> sequence % 3 = 1,
+   length |-> 20 + sequence, value |-> 100 * (client + 1) + sequence]
 
 FirstSequence(client, opens) == opens * (MaxAsks[client] + 1)
 
@@ -226,13 +229,16 @@ Taken(log) == {i \in DOMAIN daemon.buffer : daemon.buffer[i].log = log}
 LastTaken(log) ==
   IF Taken(log) = {} THEN 0 ELSE daemon.buffer[CHOOSE i \in Taken(log) : \A j \in Taken(log) : j <= i].number
 
+\* The record that the drain asks for next.
+NextOf(log) == DrainStep(1, cells.drained[log], [BlankMessage EXCEPT !.log = log, !.number = LastTaken(log)])
+
+MayLook == daemon.looked = << >> /\ Len(daemon.buffer) < Batch /\ AllReached
+
 \* The next record's stamp is there.
 Looks(log) ==
   /\ Acts("Look", log)
-  /\ daemon.looked = << >>
-  /\ Len(daemon.buffer) < Batch
-  /\ AllReached
-  /\ LET next == DrainStep(1, cells.drained[log], [BlankMessage EXCEPT !.log = log, !.number = LastTaken(log)])
+  /\ MayLook
+  /\ LET next == NextOf(log)
      IN  /\ next.verdict = "Continue"
          /\ LET look == DrainStep(2, cells.stamp[next.msg.slot], next.msg)
             IN  /\ look.verdict = "Continue"
@@ -474,10 +480,11 @@ Notes ==
                     ELSE given
       /\ told' = told \cup {[kind |-> packet.message.kind, client |-> packet.message.client,
                              sequence |-> packet.message.sequence, epoch |-> packet.message.epoch,
-                             log |-> packet.message.log, number |-> packet.message.number] : packet \in answers' \ answers}
+                             log |-> packet.message.log, number |-> packet.message.number] :
+                               packet \in {new \in answers' \ answers : new.message.kind \in Answers}}
 
 RunActs ==
-  /\ \/ \E packet \in requests, cpu \in AllLogs : AtXdp(cpu, packet)
+  /\ \/ \E packet \in requests, cpu \in Processors : AtXdp(cpu, packet)
      \/ \E packet \in Leaving : AtTc(packet)
      \/ \E packet \in AtDaemon : Serve(packet)
      \/ \E r \in 1..(MaxRuns + 1) : RunSection(r) \/ SkipSection(r)
@@ -496,110 +503,4 @@ Acting ==
 NextStep == Acting \/ \E client \in Clients : ClientActs(client)
 
 Spec == Init /\ [][NextStep]_vars
-
-(***************************************************************************)
-(* Guarantees to clients *)
-(***************************************************************************)
-
-\* No number of a log is given twice.
-NoNumberTwice ==
-  \A a, b \in given : a.epoch = b.epoch /\ a.log = b.log /\ a.number = b.number => a = b
-
-\* A request gets one number, however often it arrives, and on whichever processor.
-NoRequestTwice ==
-  \A a, b \in given : a.client = b.client /\ a.sequence = b.sequence => a = b
-
-\* The numbers of a log are 1, 2, 3 and so on: none is left out.
-NumbersHaveNoGaps ==
-  \A a \in given : a.number > 1 => \E b \in given : b.epoch = a.epoch /\ b.log = a.log /\ b.number = a.number - 1
-
-\* All answers to one request agree: a retry gets the same place.
-AnswersAgree ==
-  \A a, b \in told : a.client = b.client /\ a.sequence = b.sequence => a = b
-
-\* An answer names the number that its request was given; one that is refused was given none.
-AnswersAreTrue ==
-  \A t \in told :
-    IF t.kind = "Full"
-      THEN ~ \E g \in given : g.client = t.client /\ g.sequence = t.sequence
-      ELSE [epoch |-> t.epoch, log |-> t.log, number |-> t.number, client |-> t.client, sequence |-> t.sequence] \in given
-
-IsRecord(entry, answer) ==
-  /\ entry.epoch = answer.epoch /\ entry.log = answer.log /\ entry.number = answer.number
-  /\ entry.whole
-  /\ entry.record = RecordOf(answer.client, answer.sequence)
-
-InFiles(answer) == \E s \in DOMAIN segments : \E i \in DOMAIN segments[s].entries : IsRecord(segments[s].entries[i], answer)
-
-InBuffer(answer) ==
-  LET slot == SlotOf(answer.log, answer.number)
-  IN  cells.stamp[slot].number = answer.number /\ cells.record[slot] = RecordOf(answer.client, answer.sequence)
-
-\* A record that was acknowledged is in the buffer until it is in a file, as long as the machine keeps its memory: nothing
-\* overwrites it, and no death of the daemon loses it.
-InMemorySurvives ==
-  \A t \in told :
-    t.kind # "Full" /\ cells.drained[t.log].epoch = t.epoch =>
-      IF t.number > cells.drained[t.log].number THEN InBuffer(t) ELSE InFiles(t) \/ store[t.client].version >= t.sequence
-
-\* A record that was acknowledged as on disk is recovered, or a newer one of its key, whenever the machine goes down.
-OnDiskSurvives ==
-  LET recovered == Recovered(Certain(segments))
-  IN  \A t \in told : t.kind = "Stored" => recovered[t.client].version >= t.sequence
-
-\* Recovery finds what somebody appended: nothing torn, nothing that was half written.
-RecoveryIsTrue ==
-  LET recovered == Recovered(Readable(segments))
-  IN  \A client \in Clients :
-        LET entry == recovered[client]
-            record == RecordOf(client, entry.version)
-        IN  entry.version > 0 =>
-              /\ entry = [version |-> record.version, deletes |-> record.deletes, length |-> record.length, value |-> record.value]
-              /\ \E g \in given : g.client = client /\ g.sequence = entry.version
-
-\* To recover twice is to recover once.
-RecoveryIsIdempotent ==
-  LET rows == Readable(segments) IN Replayed(Recovered(rows), All(rows, 1), 1) = Recovered(rows)
-
-\* The files have the numbers of a log in their order, from the first that was not removed, each once, and with each the
-\* record that it was given for.
-FilesAreInOrder ==
-  LET rows == Readable(segments)
-  IN  \A epoch \in EpochsOfFiles, log \in AllLogs :
-        LET entries == OfLog(rows, epoch, log)
-        IN  /\ entries # << >> => entries[1].number = 1 \/ Truncates
-            /\ \A i \in 1..(Len(entries) - 1) : entries[i + 1].number = entries[i].number + 1
-            /\ \A i \in 1..Len(entries) :
-                 \E g \in given : /\ g.epoch = epoch /\ g.log = log /\ g.number = entries[i].number
-                                  /\ entries[i].record = RecordOf(g.client, g.sequence)
-
-\* Nothing but the tail of the last segment is ever torn.
-OnlyTheTailIsTorn == \A s \in 1..(LastSegment - 1) : IsWhole(segments[s].entries)
-
-\* When nothing is in flight, no session is busy, and the daemon can take every number that was given.
-NothingStuck ==
-  NobodyInFlight =>
-    /\ \A client \in Clients : cells.session[client].state # "Busy"
-    /\ \A log \in AllLogs, number \in 1..(LastNumber + 1) :
-         number > cells.drained[log].number /\ number <= cells.head[log].appended
-           => cells.stamp[SlotOf(log, number)].number = number
-
-\* A client that asks for no more than memory needs no daemon.
-MemoryNeedsNoDaemon == \A packet \in forwarded : packet.message.level = "Disk"
-
-\* A run of the programs that works on a packet of a client's session, seen in the step that it takes.
-RunStep == event'.from \in {"XDP", "TC"} \X Clients /\ event'.given.kind \in Requests \cup Answers
-
-\* Nothing changes through a packet of another than the client that it names.
-NobodyActsForAnother ==
-  [][RunStep /\ event'.from[2] # event'.given.client => UNCHANGED cells]_vars
-
-\* Where the layout says that a section is never contended, nobody else writes its cell.
-NeverMeansNever == [][NeverContended]_vars
-
-\* Cells stay within their layout, and no more is in the buffer than it has slots.
-CellsFit ==
-  \A log \in AllLogs :
-    /\ cells.head[log].appended <= LastNumber
-    /\ cells.head[log].appended <= cells.drained[log].number + Slots
 =================================================================================

@@ -1,6 +1,6 @@
 --------------------------------- MODULE MCLog ---------------------------------
 (* Bounds of the log's models: what models.yaml cannot say. *)
-EXTENDS Log, TLC
+EXTENDS LogGuarantees, TLC
 
 \* The requests of client 0, and of every other client.
 Of(first, others) == [client \in Clients |-> IF client = 0 THEN first ELSE others]
