@@ -143,12 +143,14 @@ ProcessorsKeepToTheirLog ==
 
 Asked(message) == message.kind \in Requests \cup Opening \cup {"Renew", "Close"}
 
-\* Clients get answers and nothing else: Appended is for memory, Stored for the disk. So it is for TC.
+\* Clients get answers and nothing else: Appended is for memory, Stored for the disk. TC gets no answer that it does not
+\* complete.
 AnswersFit ==
-  \A packet \in answers \cup completions :
-    /\ ~ Asked(packet.message)
-    /\ packet.message.kind = "Appended" => packet.message.level = "Memory"
-    /\ packet.message.kind = "Stored" => packet.message.level = "Disk"
+  /\ \A packet \in answers \cup completions :
+       /\ ~ Asked(packet.message)
+       /\ packet.message.kind = "Appended" => packet.message.level = "Memory"
+       /\ packet.message.kind = "Stored" => packet.message.level = "Disk"
+  /\ \A packet \in completions : packet.message.kind \in Completions \cup Words \cup {"Opened"}
 
 \* The daemon does its part for each packet that XDP passes on: it looks where a record is, and invites who asks for a session.
 DaemonServes ==
@@ -202,14 +204,22 @@ DrainFindsRecords ==
                /\ (\E slot \in SlotsOf(log) : cells.stamp[slot].number = number) <=> ENABLED Looks(log)
           ELSE next.verdict = "Drop"
 
-\* The daemon can move a mark that is behind the files, and open a log that is closed; it has nothing to do with other marks.
+\* The daemon can move a mark that is behind the files, and begin the epoch of a log that has none. With other marks it has
+\* nothing to do.
 MarksFollow ==
   daemon.up => \A log \in AllLogs :
-    /\ ENABLED (ReachesWritten(log) /\ cells' # cells)
-         <=> cells.drained[log].epoch = daemon.epoch /\ cells.drained[log].number < Outlives(log)
-    /\ ENABLED (ReachesSynced(log) /\ cells' # cells)
-         <=> cells.synced[log].epoch = daemon.epoch /\ cells.synced[log].number < daemon.durable[log]
-    /\ ENABLED (BeginsEpoch("synced", log) /\ cells' # cells) <=> cells.synced[log].epoch = 0
+    LET unwritten == cells.drained[log].epoch = daemon.epoch /\ cells.drained[log].number < Outlives(log)
+        unsynced == cells.synced[log].epoch = daemon.epoch /\ cells.synced[log].number < daemon.durable[log]
+        unknown == cells.synced[log].epoch = 0
+        closed == ~ Open(log) /\ \A other \in AllLogs : cells.synced[other].epoch # 0
+    IN  /\ ENABLED ReachesWritten(log) => unwritten
+        /\ ENABLED ReachesSynced(log) => unsynced
+        /\ ENABLED BeginsEpoch("synced", log) => unknown
+        /\ ENABLED BeginsEpoch("drained", log) => closed
+        /\ unwritten => ENABLED (ReachesWritten(log) /\ cells' # cells)
+        /\ unsynced => ENABLED (ReachesSynced(log) /\ cells' # cells)
+        /\ unknown => ENABLED (BeginsEpoch("synced", log) /\ cells' # cells)
+        /\ closed => ENABLED (BeginsEpoch("drained", log) /\ cells' # cells)
 
 \* Marks go up, from epoch to epoch and from number to number.
 MarksOnlyGoUp ==

@@ -20,6 +20,7 @@ Both == Of({"Disk"}, {"Memory"})
 
 \* The second processor has the second of two logs; a third one shares the first.
 SecondAndThird == {1, 2}
+OnlySecond == {1}
 
 \* A client that puts a place into its requests.
 RequestWithPlace(client, level, sequence) ==
