@@ -192,14 +192,18 @@ Certain(files) == [s \in DOMAIN files |-> Cut(SubSeq(files[s].entries, 1, files[
 RECURSIVE All(_, _)
 All(rows, s) == IF s > Len(rows) THEN << >> ELSE rows[s] \o All(rows, s + 1)
 
+\* The result of a step of recovery: what becomes of a key's row with another entry.
+WithEntry(row, entry) ==
+  Newer(row, [BlankMessage EXCEPT !.version = entry.record.version, !.deletes = entry.record.deletes,
+                                  !.length = entry.record.length, !.value = entry.record.value])
+
 RECURSIVE Replayed(_, _, _)
 Replayed(known, entries, i) ==
   IF i > Len(entries)
     THEN known
     ELSE LET key == entries[i].record.key
-             message == [BlankMessage EXCEPT !.version = entries[i].record.version, !.deletes = entries[i].record.deletes,
-                                             !.length = entries[i].record.length, !.value = entries[i].record.value]
-         IN  Replayed([known EXCEPT ![key] = Newer(known[key], message).cell], entries, i + 1)
+             result == WithEntry(known[key], entries[i])
+         IN  Replayed(IF result.verdict = "Continue" THEN [known EXCEPT ![key] = result.cell] ELSE known, entries, i + 1)
 
 \* The result of recovery from entries: the newest row of each key.
 Recovered(rows) == Replayed(store, All(rows, 1), 1)
@@ -254,7 +258,8 @@ Takes ==
   /\ daemon.looked # << >>
   /\ Acts("Take", daemon.looked[1].log)
   /\ LET took == DrainStep(3, cells.record[daemon.looked[1].slot], daemon.looked[1])
-     IN  daemon' = [daemon EXCEPT !.looked = << >>, !.buffer = Append(@, EntryOf(took.msg))]
+     IN  /\ took.verdict = "Reply"
+         /\ daemon' = [daemon EXCEPT !.looked = << >>, !.buffer = Append(@, EntryOf(took.msg))]
   /\ UNCHANGED <<cells, segments>>
 
 \* write(): from here on the record outlives the daemon.

@@ -80,9 +80,13 @@ RecoveryTakesTheNewest ==
   IN  \A s \in DOMAIN rows : \A i \in DOMAIN rows[s] :
         recovered[rows[s][i].record.key].version >= rows[s][i].record.version
 
-\* To recover twice is to recover once.
+\* To recover twice is to recover once: of what was recovered nothing is new.
 RecoveryIsIdempotent ==
-  LET rows == Readable(segments) IN Replayed(Recovered(rows), All(rows, 1), 1) = Recovered(rows)
+  LET rows == Readable(segments)
+      recovered == Recovered(rows)
+  IN  /\ Replayed(recovered, All(rows, 1), 1) = recovered
+      /\ \A s \in DOMAIN rows : \A i \in DOMAIN rows[s] :
+           WithEntry(recovered[rows[s][i].record.key], rows[s][i]).verdict = "Drop"
 
 \* The files have the numbers of a log in their order, from the first that was not removed, each once, and with each the
 \* record that it was given for.
@@ -160,6 +164,10 @@ DaemonServes ==
           [] packet.message.kind = "Ask" -> result.verdict = "Reply" /\ result.msg.kind = "Invited"
           [] OTHER -> result.verdict = "Reply" /\ result.msg.kind = "Opened"
 
+\* A place that a client puts into its request does not count.
+ClientsGiveNoPlaces ==
+  [][event'.step = "Recall" /\ event'.given.kind \in Requests => event'.message.epoch = 0 /\ event'.message.number = 0]_vars
+
 \* A request is refused only where its log is closed, or has no number or no slot left. (There may be more room since it
 \* looked.)
 RefusedForAReason ==
@@ -203,6 +211,9 @@ DrainFindsRecords ==
                /\ next.msg.slot \in SlotsOf(log)
                /\ (\E slot \in SlotsOf(log) : cells.stamp[slot].number = number) <=> ENABLED Looks(log)
           ELSE next.verdict = "Drop"
+
+\* A record whose stamp was seen can be taken.
+SeenRecordsAreTaken == daemon.up /\ daemon.looked # << >> => ENABLED Takes
 
 \* The daemon can move a mark that is behind the files, and begin the epoch of a log that has none. With other marks it has
 \* nothing to do.
