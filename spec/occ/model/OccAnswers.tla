@@ -190,15 +190,18 @@ Asked(name, place) ==
         ELSE LET write == All[client][number].writes[place + 1]
              IN  {Of(write[1], write[2] = "Delete", Length(ValueOf(name, place)))}
 
+\* A client of the model wrote it. Others have left something behind before it begins.
+IsAsked(name) == AllWhims[ClientOf(name)] # << >> \/ NumberOf(name) \in DOMAIN All[ClientOf(name)]
+
 \* What is written is what its client asked for: that key, that value in full length, or its deletion.
 WrittenAsAsked ==
   \A key \in Keys :
     LET standing == Standing(key, 0)
         last == history[key][Len(history[key])]
-    IN  /\ standing.there /\ standing.value >= 100 =>
+    IN  /\ standing.there /\ standing.value >= 100 /\ IsAsked(WhoseIs(standing.value)) =>
              \E write \in Asked(WhoseIs(standing.value), standing.value % 10) :
                write.key = key /\ ~ write.deletes /\ write.length = standing.length
-        /\ ~ last.there /\ last.by # 0 => \E place \in 0..(Intents - 1) : \E write \in Asked(last.by, place) : write.key = key /\ write.deletes
+        /\ ~ last.there /\ last.by # 0 /\ IsAsked(last.by) => \E place \in 0..(Intents - 1) : \E write \in Asked(last.by, place) : write.key = key /\ write.deletes
 
 \* The answer to a commit says the version that the key has from then on, or had until it was deleted.
 CommittedSaysVersion ==
