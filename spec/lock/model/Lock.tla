@@ -319,9 +319,10 @@ AnswersFit ==
          [] event'.given.kind = "Release" -> event'.message.kind \in {"Release", "Released", "Rejected"}
          [] OTHER -> TRUE]_vars
 
-\* Only who has a share in a cell is told that it gave one back.
+\* Only who has a share in a cell is told that it gave one back. (The sweep gives back for others.)
 ReleasedWhatWasHeld ==
-  [][/\ event'.step \in {"OnRequest", "OnCompletion"}
+  [][/\ event'.from # "sweep"
+     /\ event'.step \in {"OnRequest", "OnCompletion"}
      /\ event'.given.kind = "Release"
      /\ event'.message.kind = "Released"
      => HasShare(event'.given.client, event'.given.slot)]_vars
