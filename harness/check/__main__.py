@@ -34,7 +34,7 @@ PROGRESS_AFTER_SECONDS = 20
 MEASURED = ("small", "all")
 """The choices of models after which it is measured whether the small ones reach every arm.
 
-That takes as long as most of them together, so a run of the quick ones leaves it out.
+It takes as long as most of them together, so a run of the quick ones leaves it out.
 """
 
 Result = TypeVar("Result")
