@@ -39,7 +39,7 @@ AtBucket == event'.step \in {"OnOccRequest", "OnOccCompletion"}
 Decides(kind) == AtBucket /\ event'.given.kind = kind /\ event'.message.kind # kind
 
 \* The version that a lock is to find.
-Wanted == IF event'.step = "OnOccRequest" THEN event'.given.version ELSE event'.given.expected
+ExpectedVersion == IF event'.step = "OnOccRequest" THEN event'.given.version ELSE event'.given.expected
 
 \* An answer says who asked, and answers what was asked. Until then a request stays what it is.
 AnswersFit ==
@@ -67,8 +67,8 @@ GrantedAsExpected ==
            way == event'.message.way
            after == cells'.bucket[SlotOf(key)]
        IN  /\ ~ IsLocked(key)
-           /\ HasVersion(key, Wanted)
-           /\ event'.message.version = Wanted
+           /\ HasVersion(key, ExpectedVersion)
+           /\ event'.message.version = ExpectedVersion
            /\ after.marks[way] # "Empty" /\ after.keys[way] = key /\ way - 1 \in after.pinned]_vars
 
 \* A lock conflicts only with another lock, or another version. Its answer says the version that the key has; only where all
@@ -76,9 +76,9 @@ GrantedAsExpected ==
 ConflictForAReason ==
   [][Decides("Lock") /\ event'.message.kind = "Conflict" =>
        LET key == event'.given.key
-       IN  IF IsShutOut(key) /\ event'.message.version = Wanted
+       IN  IF IsShutOut(key) /\ event'.message.version = ExpectedVersion
              THEN TRUE
-             ELSE /\ IsLocked(key) \/ ~ HasVersion(key, Wanted)
+             ELSE /\ IsLocked(key) \/ ~ HasVersion(key, ExpectedVersion)
                   /\ HasVersion(key, event'.message.version)]_vars
 
 \* Only a long value is too long to lock, or to be what a lock writes.
