@@ -15,6 +15,7 @@ from harness.base.write_files import replace_whole
 from harness.tla import config, tlc
 from harness.tla.model import Model
 from harness.tla.tlc import Outcome
+from harness.tla.watching import printed_numbers
 
 _WATCH = "WatchedPossible"
 
@@ -41,8 +42,7 @@ def explore(
             printed=printed,
             progress=progress,
         )
-        lines = printed.read_text(encoding="utf-8").splitlines() if printed.exists() else []
-    seen = {int(line) for line in lines if line.isdigit()}
+        seen = printed_numbers(printed)
     return outcome, [name for number, name in enumerate(model.possible) if number not in seen]
 
 

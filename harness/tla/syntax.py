@@ -54,13 +54,19 @@ def steps_of(protocol: str) -> Steps:
 
 
 @functools.cache
+def files_of(protocol: str) -> frozenset[str]:
+    """Returns the files of a protocol's steps, and of all that they use. Raises TlcError if they do not compile."""
+    return frozenset(operator.span.file for operator in steps_of(protocol).operators)
+
+
 def own_files_of(protocol: str) -> frozenset[str]:
     """Returns the modules of the steps that are a protocol's own, and of no other: in its folder; for `session`, all.
 
     Raises TlcError if the steps do not compile.
     """
-    files = {operator.span.file for operator in steps_of(protocol).operators}
-    return frozenset(file for file in files if protocol == "session" or file.startswith(f"spec/{protocol}/"))
+    return frozenset(
+        file for file in files_of(protocol) if protocol == "session" or file.startswith(f"spec/{protocol}/")
+    )
 
 
 def compiled_of(protocol: str) -> Protocol:

@@ -30,10 +30,16 @@ def explore_printing(model: Model, folder: Path) -> tuple[Outcome, set[int]]:
     with tempfile.TemporaryDirectory(prefix="stepwise-printed-") as scratch:
         printed = Path(scratch) / "printed"
         outcome = tlc.check(model.module, plain.config, [folder, *model.search_path], printed=printed)
-        text = printed.read_text(encoding="utf-8") if printed.exists() else ""
+        numbers = printed_numbers(printed)
     if outcome.verdict != "holds":
         raise TlcError(f"{outcome.verdict} without any property to violate")
-    return outcome, {int(line) for line in text.splitlines() if line.isdigit()}
+    return outcome, numbers
+
+
+def printed_numbers(printed: Path) -> set[int]:
+    """Returns the numbers in the file that a run printed to, which need not exist: then there are none."""
+    text = printed.read_text(encoding="utf-8") if printed.exists() else ""
+    return {int(line) for line in text.splitlines() if line.isdigit()}
 
 
 def remembered(path: Path, digest: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from harness.mutants.steps.infection import Comparison, Infected
 from harness.mutants.steps.vocabulary import Vocabulary
 from harness.tla import config, models
 from harness.tla.model import LIBRARY, Model
-from harness.tla.syntax import compiled_of, steps_of
+from harness.tla.syntax import compiled_of, files_of, steps_of
 from harness.tla.tlc import ROOT
 
 SESSION = "session"
@@ -69,12 +69,6 @@ def _changes(protocol: str, vocabulary: Vocabulary, folder: str) -> list[Change]
     steps = steps_of(protocol)
     own = [operator for operator in steps.operators if operator.span.file.startswith(f"{folder}/")]
     return changes_in(steps.module, own, vocabulary)
-
-
-@functools.cache
-def files_of(protocol: str) -> frozenset[str]:
-    """Returns the files of a protocol's steps, and of all that they use."""
-    return frozenset(operator.span.file for operator in steps_of(protocol).operators)
 
 
 def compare(protocol: str, stage: Stage, changes: Sequence[Change], workers: int) -> list[Infected]:

@@ -81,9 +81,6 @@ OvertakenUpgrade ==
 \* The sweep is about to take back a spilled share.
 SpilledOfGone == \E client \in sweep.record.gone, slot \in DOMAIN cells.lock : Entries(client, slot, {"Held"}) # {}
 
-\* Three clients share a lock.
-SharedByThree == \E slot \in DOMAIN cells.lock : Cardinality({client \in Clients : HasShare(client, slot)}) = 3
-
 \* One sweep takes back what two clients had.
 TwoGone == Cardinality(sweep.record.gone) = 2
 
