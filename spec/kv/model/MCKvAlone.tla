@@ -100,12 +100,12 @@ Whole(hook, tables, packet, lost) ==
 NoRun == [request |-> NoRequest, answered |-> FALSE, answer |-> NoRequest, hook |-> "", lost |-> "", away |-> FALSE,
           again |-> << >>]
 
-\* The same packet once more.
+\* Sends the same packet once more: whether it is answered without a change, and with what.
 SentAgain(packet, tables) ==
   LET run == Whole("XDP", tables, Packet(packet.peer, packet.message), "")
   IN  <<run.answered /\ run.tables = tables, run.answer.kind, run.answer.version>>
 
-\* What the last run says of the request; the run itself.
+\* Notes the last run, and the version that it has written.
 Ran(packet, run, lost) ==
   /\ last' = [request |-> packet.message, answered |-> run.answered, answer |-> run.answer, hook |-> run.hook, lost |-> lost,
               away |-> packet.peer # packet.message.client,
@@ -113,14 +113,14 @@ Ran(packet, run, lost) ==
   /\ versions' = IF run.answered /\ run.answer.kind \in {"Inserted", "Updated"}
                    THEN [versions EXCEPT ![run.answer.key] = run.answer.version] ELSE versions
 
-\* What the daemon and TC rely on, of the key of a late request.
+\* The rows around a key: the daemon and TC rely on those around the key of a late request.
 Around(tables, key) == <<tables.bucket[SlotOf(key)], tables.page[HomeOf(SlotOf(key))], tables.shelf[ShelfOf(key)]>>
 
 Late == {packet.message : packet \in forwarded \cup completions} \cup {runs[r].message : r \in DOMAIN runs}
 
 GoesStale(tables) == stale \/ \E message \in Late : Around(tables, message.key) # Around(cells, message.key)
 
-\* The session of client 1 begins anew.
+\* Gives client 1 a new session.
 Anew(tables) == [tables EXCEPT !.session[1] = InitialCells.session[1], !.answer[1] = InitialCells.answer[1]]
 
 Ask(wish, lost) ==
@@ -316,8 +316,8 @@ Went == {<<slot, i>> \in (0..(Buckets - 1)) \X (1..Ways) :
 
 IsInUse(slot, i) == i - 1 \in cells.bucket[slot].used
 
-\* No entry goes that its page does not have as well, while a way is empty or has one that its page has; and none that was
-\* used, while there is another of the same kind that was not.
+\* An entry that its page lacks goes only if no way is empty, and none has an entry that its page has. A used entry goes
+\* only if all others of its kind are used.
 UnusedGoFirst ==
   [][last'.request.client = 1 => \A each \in Went :
        LET bucket == cells.bucket[each[1]]
@@ -371,7 +371,7 @@ LateKinds == {<<"Get", 3, Short>>, <<"Update", 3, Long>>, <<"Insert", 3, Long>>,
 \* Bucket 2 of three: two ways of different versions, and a page that has one of them and another.
 TwoInBucket2 == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 5>>, <<"Clean", 4, 8>>>>>>, <<<<4, 8>>, <<5, 8>>>>)}
 
-\* The same bucket with one way and a key that has a tail there, as the other has in the page.
+\* The same bucket with one way, whose key has a tail. Key 4 in the page has one as well, or has none.
 LongInBucket2 == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 61>>>>>>, <<<<5, 7>>, <<4, 52>>>>)}
 LongWithRoom == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 61>>>>>>, <<<<5, 7>>, <<4, 8>>>>)}
 

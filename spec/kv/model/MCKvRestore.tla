@@ -21,7 +21,7 @@ SomeRows ==
   {Row(0, version, deletes, FALSE) : version \in {3, 6}, deletes \in BOOLEAN}
   \cup {Row(1, 8, FALSE, FALSE), Row(1, 9, TRUE, FALSE), Row(2, 2, FALSE, FALSE)}
 
-\* Of keys that may have tails, older, equal and newer rows; some are long themselves.
+\* Older, equal and newer rows for keys that may have tails. Some of the rows are long themselves.
 RowsOfTails ==
   {Row(0, version, deletes, FALSE) : version \in {52, 62}, deletes \in BOOLEAN}
   \cup {Row(0, 63, FALSE, TRUE), Row(1, 51, FALSE, FALSE), Row(1, 52, TRUE, FALSE), Row(2, 2, FALSE, FALSE)}
@@ -31,7 +31,7 @@ RowOf(row) ==
                              !.length = IF row.long THEN LongLength(row.version) ELSE Length(row.version),
                              !.value = row.version, !.slot = SlotOf(row.key), !.bit = BitOf(row.key), !.home = HomeOf(SlotOf(row.key))]
 
-\* What a message holds before a row: nothing, or what it has of another row.
+\* A message before it takes a row: blank, or with the fields of another row.
 MessagesBefore ==
   {BlankMessage, [BlankMessage EXCEPT !.key = 9, !.version = 99, !.length = 9, !.value = 99, !.spot = 2, !.lives = TRUE,
                                       !.spills = TRUE, !.fate = "Restored"]}
@@ -62,7 +62,7 @@ RestoreSpec ==
 \* The state without the last row.
 RestoreView == cells
 
-\* What a row says is there when it was restored, nothing is changed by one that was not, and no other key ever is.
+\* A row that was restored is there. One that was not changes nothing, and no row changes another key.
 RowsAreRestored ==
   [][\A key \in Keys :
        CASE key # last'.key \/ last'.fate \notin {"Restored", "Older"} -> Current(key)' = Current(key)

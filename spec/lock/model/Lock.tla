@@ -319,7 +319,7 @@ AnswersFit ==
          [] event'.given.kind = "Release" -> event'.message.kind \in {"Release", "Released", "Rejected"}
          [] OTHER -> TRUE]_vars
 
-\* Only who has a share in a cell is told that it gave one back. (The sweep gives back for others.)
+\* Released is answered only to a client that had a share in the cell. (The sweep gives back for others.)
 ReleasedWhatWasHeld ==
   [][/\ event'.from # "sweep"
      /\ event'.step \in {"OnRequest", "OnCompletion"}

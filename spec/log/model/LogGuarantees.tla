@@ -51,7 +51,7 @@ InBuffer(answer) ==
   LET slot == SlotOf(answer.log, answer.number)
   IN  cells.stamp[slot].number = answer.number /\ cells.record[slot] = RecordOf(answer.client, answer.sequence)
 
-\* A record that was acknowledged is in the buffer until it is in a file, as long as the machine keeps its memory: nothing
+\* An acknowledged record is in the buffer until it is in a file, as long as the machine keeps its memory. Nothing
 \* overwrites it, and no death of the daemon loses it.
 InMemorySurvives ==
   \A t \in told :
@@ -199,8 +199,8 @@ PutOffForAReason ==
 \* The last number that the drain has taken.
 LastSeen(log) == IF LastTaken(log) > 0 THEN LastTaken(log) ELSE cells.drained[log].number
 
-\* The drain asks for the record after the last that it took, where an open log has another number, and finds it as soon as
-\* one of the log's slots says that it is there.
+\* The drain asks an open log for the record after the last one that it took, if there is another number. It finds the
+\* record as soon as one of the log's slots says that it is there.
 DrainFindsRecords ==
   daemon.up /\ MayLook => \A log \in AllLogs :
     LET next == NextOf(log)

@@ -31,7 +31,7 @@ Forgeries ==
   {Packet(1 - client, [BlankMessage EXCEPT !.kind = "Append", !.client = client, !.sequence = 1, !.secret = 2 - client]) :
      client \in {0, 1}}
 
-\* Whoever has no session asks for one, and for the number of client 1.
+\* A stranger without a session asks for one, with the number of client 1.
 Openings ==
   {Packet(1, [BlankMessage EXCEPT !.kind = kind, !.client = 1, !.sequence = 40, !.secret = OwnTerms]) : kind \in Opening}
 =================================================================================

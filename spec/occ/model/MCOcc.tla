@@ -186,7 +186,7 @@ GoneLeft == Left(GoneAndSpilled, Either, {0})
 GoneLeftOpen == Left(GoneAndSpilled, {"Open"}, {0})
 FirstLeft == Left(FirstDirty, Either, {0})
 
-\* Key 0 is spilled, and its bucket's only way has another key, which the page may have as well; or there is no room left.
+\* Key 0 is spilled. Its bucket's only way has another key, which the page may have as well, or the page is full.
 FirstSpilledVictims ==
   {Begun(<<<<<<mark, 1, 7>>>>>>, <<<<0, 4>>, <<2, 3>>>> \o older) : mark \in {"Dirty", "Gone"}, older \in {<< >>, <<<<1, 5>>>>}}
   \cup {Begun(<<<<<<"Clean", 1, 7>>>>>>, <<<<0, 4>>, <<2, 3>>, <<1, 7>>>>)}

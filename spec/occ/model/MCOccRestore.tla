@@ -9,7 +9,7 @@ VARIABLE last  \* the last row that was given, with its fate
 
 restoring == <<vars, last>>
 
-\* Of a key an older and a newer row, and one that is too long; of another one a newer row and a deletion.
+\* Key 0 has an older row, a newer row and one that is too long. Key 1 has a newer row and a deletion.
 Rows ==
   {[key |-> 0, version |-> version, deletes |-> FALSE] : version \in {3, 6, 60}}
   \cup {[key |-> 1, version |-> 8, deletes |-> FALSE], [key |-> 1, version |-> 9, deletes |-> TRUE]}
@@ -37,7 +37,7 @@ Restored ==
 RestoreSpec ==
   (Init /\ last = [key |-> 0, version |-> 0, deletes |-> TRUE, fate |-> "None"]) /\ [][\E row \in Rows : Give(row)]_restoring
 
-\* What a row says is there when it was restored, nothing is changed by one that was not, and no other key ever is.
+\* A row that was restored is there. One that was not changes nothing, and no row changes another key.
 RowsAreRestored ==
   [][\A key \in Keys :
        LET before == State(key)
@@ -46,7 +46,8 @@ RowsAreRestored ==
              [] last'.deletes -> ~ after.there
              [] OTHER -> after.there /\ after.version = last'.version /\ Standing(key, 0)'.value = last'.version]_restoring
 
-\* A row stays away from a bucket in which something is locked, and from no other: there it is restored, unless what is there is newer.
+\* A row stays away from a bucket in which a way is locked, and from no other bucket. There it is restored, unless the key
+\* has a newer state.
 OnlyLocksAreInTheWay ==
   [][CASE BeginsLong(last'.version) -> last'.fate = "TooLong" /\ cells' = cells
        [] cells.bucket[SlotOf(last'.key)].pinned # {} -> last'.fate = "LockInTheWay" /\ cells' = cells

@@ -90,7 +90,7 @@ TooLongForAReason ==
 GrantedIsShort ==
   [][event'.message.kind = "Granted" /\ AtBucket => ~ HasLongValue(event'.given.key)]_vars
 
-\* There is no room only where neither the bucket nor its page has any.
+\* NoRoom is answered only where neither the bucket nor its page has room.
 NoRoomForAReason ==
   [][AtBucket /\ event'.message.kind = "NoRoom" =>
        LET key == event'.given.key
@@ -124,8 +124,8 @@ FewNeedTheDaemon ==
                 ELSE \/ BitOf(key) \in BucketOf(key).filter
                      \/ IsFull(key) /\ event'.given.kind \in {"Lock", "Insert"}]_vars
 
-\* A way is emptied for another key only where there is no other room, never a locked one, and one that was used again
-\* only where all that may go were. Else they take turns.
+\* A way is emptied for another key only where the bucket has no other room. A locked way is never emptied. One that was
+\* used again is emptied only where all others that may go were as well. Else they take turns.
 VictimsAreSpare ==
   [][event'.step = "OnOccRequest" /\ event'.message.kind = event'.given.kind /\ event'.message.way # event'.given.way
        /\ WaysWith(event'.given.key) = {} =>
@@ -145,7 +145,7 @@ VictimsAreSpare ==
 PlacesIn(transaction) == {place \in 0..(Intents - 1) : transaction.ways[place + 1] # 0}
 
 \* A lock is refused only where its place is taken, or while its transaction is being settled. A commit is refused only where
-\* nothing was granted or what was granted is aborted, and an abort where it is committed.
+\* nothing was granted, or where its transaction is aborted. An abort is refused where its transaction is committed.
 RefusedForAReason ==
   [][event'.message.kind = "Refused" /\ event'.given.kind \in {"Lock", "Commit", "Abort"} /\ event'.from \in {"XDP", "TC"} \X Clients
        /\ event'.step = "Enter" =>
@@ -171,7 +171,7 @@ SettledAlike ==
                    /\ event'.message.kind \in {"Committed", "Aborted"}
                    /\ before.verdict \in {"Open", event'.message.kind}
                    /\ after.verdict = IF PlacesIn(after) = {} THEN "Open" ELSE event'.message.kind
-                \* What was never granted is aborted with all others.
+                \* A place that was never granted is aborted with all others.
                 \/ ended = {} /\ PlacesIn(after) = PlacesIn(before) /\ after.verdict = event'.message.kind
                    /\ before.verdict = "Open" /\ event'.message.kind = "Aborted"]_vars
 
@@ -179,7 +179,7 @@ SettledAlike ==
 (* Writes                                                                  *)
 (***************************************************************************)
 
-\* What the write of this name and place asked for: records of [key, deletes, length].
+\* The wishes of the write with this name and place: records of [key, deletes, length].
 Asked(name, place) ==
   LET client == ClientOf(name)
       number == NumberOf(name)
@@ -193,7 +193,7 @@ Asked(name, place) ==
 \* A client of the model wrote it. Others have left something behind before it begins.
 IsAsked(name) == AllWhims[ClientOf(name)] # << >> \/ NumberOf(name) \in DOMAIN All[ClientOf(name)]
 
-\* What is written is what its client asked for: that key, that value in full length, or its deletion.
+\* A client's write does as it asked: it writes that key with that value in full length, or deletes it.
 WrittenAsAsked ==
   \A key \in Keys :
     LET standing == Standing(key, 0)
