@@ -49,7 +49,14 @@ VERDICT_CODES = {2110, 2107, 2112, 2113, 2114, 2115, 2116, 2121, 2264}
 
 
 class TlcError(Exception):
-    """TLC could not be run, or refused its input. The message is for the user."""
+    """TLC could not be run, or refused its input. The message is for the user.
+
+    trace: the states up to the one where TLC stopped, if it has got so far.
+    """
+
+    def __init__(self, message: str, trace: Sequence[State] = ()):
+        super().__init__(message)
+        self.trace = list(trace)
 
 
 class TlcTimeout(TlcError):
@@ -280,7 +287,7 @@ def check(
     verdict = EXIT_VERDICTS.get(process.returncode)
     # TLC's exit code is 0 also where a property could not be evaluated in an initial state.
     if verdict is None or (verdict == "holds" and reader.errors):
-        raise TlcError(_complaint(f"TLC could not check {config.name}", process.returncode, reader))
+        raise TlcError(_complaint(f"TLC could not check {config.name}", process.returncode, reader), outcome.trace)
     outcome.verdict = verdict
     return outcome
 
