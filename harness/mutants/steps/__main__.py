@@ -9,59 +9,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from harness.base import command
 from harness.base.command import counted
 from harness.mutants.catalogue import CatalogueError
 from harness.mutants.sample import sampled
-from harness.mutants.steps.changes import KINDS, Change
+from harness.mutants.steps.changes import KINDS
 from harness.mutants.steps.findings import findings, kind_of
-from harness.mutants.steps.hunt import Verdict, hunt
-from harness.mutants.steps.plan import STAGES, Stage, changes_of, compare, runs_for
+from harness.mutants.steps.hunt import Verdict
+from harness.mutants.steps.hunts import hunt_all
+from harness.mutants.steps.plan import changes_of
 from harness.results import ResultsError, begin
 from harness.tla import models
 from harness.tla.tlc import TlcError
 from harness.tla.unseen import Compared, compared, file_of, unseen_of
-
-PARALLEL = 2
-
-
-def hunt_all(changes: Sequence[tuple[str, Change]]) -> list[tuple[str, Verdict]]:
-    """Hunts faults, each of a protocol, PARALLEL at a time. Prints each verdict as soon as there is one."""
-    every = [change for name in dict.fromkeys(name for name, _ in changes) for change in changes_of(name)]
-    found: list[tuple[str, Verdict]] = []
-    alive = [(protocol, Verdict.of_none(change)) for protocol, change in changes]
-    for stage in STAGES:
-        verdicts = _hunt_in(stage, alive, every)
-        alive = []
-        for protocol, verdict in verdicts:
-            if verdict.survives and stage is not STAGES[-1]:
-                alive.append((protocol, verdict))
-                continue
-            found.append((protocol, verdict))
-            print(_line(verdict), flush=True)
-    return found
-
-
-def _hunt_in(
-    stage: Stage, alive: Sequence[tuple[str, Verdict]], every: Sequence[Change]
-) -> Iterator[tuple[str, Verdict]]:
-    """Hunts faults that are alive on the models of a stage."""
-    named = {verdict.change: stage.protocols(protocol, verdict.change) for protocol, verdict in alive}
-    runs = {
-        name: compare(name, stage, every, PARALLEL)
-        for name in sorted({each for names in named.values() for each in names})
-    }
-
-    def one(of: tuple[str, Verdict]) -> tuple[str, Verdict]:
-        protocol, earlier = of
-        change = earlier.change
-        return protocol, earlier.then(
-            hunt(change, [run for name in named[change] for run in runs_for(change, runs[name])])
-        )
-
-    return command.side_by_side(one, alive, PARALLEL)
 
 
 def _line(verdict: Verdict) -> str:
@@ -125,7 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise TlcError(f"no fault has {options.only!r} in its line")
         if options.sample is not None:
             changes = sampled(changes, options.sample, "fault")
-        found = hunt_all(changes)
+        found = []
+        for protocol, verdict in hunt_all(changes):
+            found.append((protocol, verdict))
+            print(_line(verdict), flush=True)
         of = {name: [verdict for protocol, verdict in found if protocol == name] for name in names}
         for name, own in of.items() if whole else ():
             run.keep("steps", name, findings(name, own, _listed(name, own)))

@@ -38,11 +38,19 @@ _PLACE = re.compile(
 
 @dataclass(frozen=True)
 class Infected:
-    """The run of one model. `changes` are those that made a difference in it."""
+    """The run of one model.
+
+    changes: those that made a difference in it. failing: those that TLC could not evaluate, in this model or another.
+    """
 
     model: Model
     seconds: float
     changes: frozenset[Change]
+    failing: frozenset[Change] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return f"{self.model.protocol}/{self.model.name}"
 
 
 @dataclass
@@ -83,7 +91,8 @@ class Comparison:
         found = remembered(self.folder / f"{model.name}.json", digest_of(model) + self._digest, find)
         self.failing |= set(found["failing"])
         numbers = set(found["numbers"]) | self.failing
-        return Infected(model, found["seconds"], frozenset(self.changes[number] for number in numbers))
+        changes, failing = (frozenset(self.changes[number] for number in each) for each in (numbers, self.failing))
+        return Infected(model, found["seconds"], changes, failing)
 
     def _explore(self, model: Model) -> tuple[float, set[int]]:
         while True:

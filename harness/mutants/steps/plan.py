@@ -93,10 +93,13 @@ def users_of(protocol: str, change: Change) -> list[str]:
     return [name for name in models.protocols() if name != protocol and change.span.file in files_of(name)]
 
 
+def first_the_shortest(run: Infected) -> tuple[bool, float]:
+    """Orders runs. A model of what happens in the end has few properties, and none that is violated soon."""
+    return run.model.name.startswith("live_"), run.seconds
+
+
 def runs_for(change: Change, runs: Sequence[Infected]) -> list[Infected]:
     """Returns the runs of a protocol in which a fault made a difference: the shortest first, up to SECONDS_MAX."""
-    infected = [run for run in runs if change in run.changes]
-    # A model of what happens in the end has few properties, and none that is violated soon.
-    found = sorted(infected, key=lambda run: (run.model.name.startswith("live_"), run.seconds))
+    found = sorted((run for run in runs if change in run.changes), key=first_the_shortest)
     total = itertools.accumulate(run.seconds for run in found)
     return [run for run, seconds in zip(found, total, strict=True) if run is found[0] or seconds <= SECONDS_MAX]
