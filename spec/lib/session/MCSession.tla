@@ -3,7 +3,7 @@
 (* Bounds of the session's models, and rules that are wrong, each put in   *)
 (* place of the right one by the model that must fail because of it.       *)
 (***************************************************************************)
-EXTENDS Session
+EXTENDS SessionGuarantees
 
 \* A draft: every session begins with sequence number 0, so that what an earlier one left behind fits.
 DrawnZero(number) == 0
