@@ -99,10 +99,10 @@ def _line(report: Report) -> str:
     elif report.surprises:
         verdict = "UNEXPECTED"
     name = f"{model.protocol}/{model.name}"
-    return (
-        f"{name:<34} {verdict:<44} {outcome.distinct:>9,} states  depth {outcome.depth or len(outcome.trace):>3}"
-        f"  {outcome.seconds:6.1f} s"
-    )
+    size = f"{outcome.distinct:>9,} states  depth {outcome.depth or len(outcome.trace):>3}"
+    if model.simulation:
+        size = f"{outcome.states:>9,} states of {model.simulation.behaviours:,} behaviours"
+    return f"{name:<34} {verdict:<44} {size}  {outcome.seconds:6.1f} s"
 
 
 def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
@@ -249,7 +249,7 @@ def main() -> int:
     for report in reports:
         _explain(report, arguments.trace or len(chosen) == 1)
         if arguments.record and not report.surprises:
-            models.record(report.model, report.outcome.distinct, report.outcome.seconds)
+            models.record(report.model, report.outcome)
     surprised = [report for report in reports if report.surprises]
     states = sum(report.outcome.distinct for report in reports)
     failing = sum(report.model.must_fail for report in reports)

@@ -8,7 +8,7 @@ from pathlib import Path
 from codegen.layout.folders import used_folders
 from harness.base.protocols import MODEL
 from harness.tla.models_file import Settings
-from harness.tla.tlc import ROOT
+from harness.tla.tlc import ROOT, Simulation
 
 LIBRARY = ROOT / "spec" / "lib"
 SESSION = LIBRARY / "session"
@@ -27,6 +27,7 @@ class Model:
     size: `small` runs in every check, `large` takes minutes.
     verdict: the verdict that TLC must reach. violates: the property that must be violated.
     distinct: the recorded count of states; None for a large model that nobody has run to its end yet.
+    simulation: what is run of a model in place of all its behaviours. generated: the recorded count of its states.
     about: the model in a sentence; for a model that must fail, the hazard.
     possible: predicates of states that a model which holds must reach.
     twin_of: the model that must fail, of a twin that models.yaml does not list.
@@ -44,6 +45,8 @@ class Model:
     seconds: float
     about: str
     possible: tuple[str, ...] = ()
+    simulation: Simulation | None = None
+    generated: int | None = None
     twin_of: str | None = None
 
     @property

@@ -11,7 +11,7 @@ from harness.base.protocols import protocols as all_protocols
 from harness.tla import models_file
 from harness.tla.model import CONFIGS, SESSION, Model
 from harness.tla.models_file import FILE, Document
-from harness.tla.tlc import ROOT
+from harness.tla.tlc import ROOT, Outcome
 from harness.tla.twins import Twins, twins_of
 
 
@@ -79,15 +79,17 @@ def _listed(protocol: str, document: Document) -> list[Model]:
                 seconds=entry.recorded.seconds,
                 about=entry.about,
                 possible=tuple(entry.possible),
+                simulation=entry.simulated.simulation if entry.simulated else None,
+                generated=entry.recorded.generated,
             )
         )
     return found
 
 
-def record(model: Model, distinct: int, seconds: float) -> None:
+def record(model: Model, outcome: Outcome) -> None:
     """Writes a run's counts and time into models.yaml, never a verdict."""
     key = "recorded" if model.twin_of is None else "twin"
-    models_file.record(folder_of(model.protocol), model.twin_of or model.name, key, distinct, seconds)
+    models_file.record(folder_of(model.protocol), model.twin_of or model.name, key, outcome)
 
 
 def properties_of(model: Model) -> list[str]:

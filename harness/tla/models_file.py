@@ -16,7 +16,7 @@ import yaml
 from codegen.errors import Errors, LayoutInvalid, SpecErrors
 from codegen.layout.source import Place, Source
 from harness.base import yaml_documents
-from harness.tla.tlc import EXIT_VERDICTS, TlcError
+from harness.tla.tlc import EXIT_VERDICTS, Outcome, Simulation, TlcError
 
 FILE = "models.yaml"
 DESCRIBED_IN = "docs/reference/models.md"
@@ -52,16 +52,32 @@ class Settings(yaml_documents.Strict):
 
 
 class Recorded(yaml_documents.Strict):
-    """Counts of the last run with --record. A run that did not end has no states to compare."""
+    """Counts of the last run with --record. A run that did not end has no states to compare.
+
+    distinct: states of a model that is explored. generated: states of one that is simulated, also those seen before.
+    """
 
     distinct: int | None = None
+    generated: int | None = None
     seconds: float = 0.0
+
+
+class Simulated(yaml_documents.Strict):
+    """A part of a large model that nobody can explore: so many behaviours, and of each at most `depth` states."""
+
+    behaviours: int = pydantic.Field(gt=0)
+    depth: int = pydantic.Field(gt=0)
+
+    @property
+    def simulation(self) -> Simulation:
+        return Simulation(self.behaviours, self.depth)
 
 
 class Twin(Recorded):
     """The twin of a model that must fail: the same constants with the right rules."""
 
     size: Literal["small", "large"] = "small"
+    simulated: Simulated | None = None
 
 
 class Entry(Settings):
@@ -77,6 +93,7 @@ class Entry(Settings):
     fails: str | None = None
     wrong: list[str] = pydantic.Field(default_factory=list)
     possible: list[str] = pydantic.Field(default_factory=list)
+    simulated: Simulated | None = None
     recorded: Recorded = Recorded()
     twin: Twin | None = None
 
@@ -223,6 +240,9 @@ def _faults_of_verdict(name: str, entry: Entry) -> Iterator[tuple[Place, str, st
     if entry.fails is not None and entry.possible:
         found = f"models.{name} must fail, and need not come to what `possible` names"
         yield ("models", name, "possible"), found, "remove `possible`, or list it in a model that must hold"
+    if entry.simulated is not None and (entry.fails is not None or entry.size != "large"):
+        found = f"models.{name} is simulated, but only a large model that must hold may be"
+        yield ("models", name, "simulated"), found, "remove `simulated`, so that it is explored"
     if entry.fails is None and entry.wrong:
         yield ("models", name, "wrong"), f"models.{name} must hold, but has `wrong`", "remove it, or add `fails`"
     if entry.fails is not None and not entry.wrong:
@@ -259,16 +279,19 @@ def _faults_of_model(document: Document, name: str) -> Iterator[tuple[Place, str
 # --- Recording ------------------------------------------------------------------------------------------
 
 
-def record(folder: Path, name: str, key: str, distinct: int, seconds: float) -> None:
+def record(folder: Path, name: str, key: str, outcome: Outcome) -> None:
     """Writes a run's counts and time into a model's entry, never a verdict. All other text stays as it is.
 
     key: `recorded` for the model itself, `twin` for its twin.
     """
     path = folder / FILE
     text = path.read_text(encoding="utf-8")
-    twin = load(folder).models[name].twin
-    size = "size: large, " if key == "twin" and twin and twin.size == "large" else ""
-    counts = f"{{{size}distinct: {distinct}, seconds: {seconds:.1f}}}"
+    twin = load(folder).models[name].twin if key == "twin" else None
+    size = "size: large, " if twin and twin.size == "large" else ""
+    if twin and twin.simulated:
+        size += f"simulated: {{behaviours: {twin.simulated.behaviours}, depth: {twin.simulated.depth}}}, "
+    states = f"distinct: {outcome.distinct}" if outcome.distinct else f"generated: {outcome.states}"
+    counts = f"{{{size}{states}, seconds: {outcome.seconds:.1f}}}"
     path.write_text(_with_record(text, name, key, counts), encoding="utf-8")
 
 

@@ -23,13 +23,21 @@ _WATCH = "WatchedPossible"
 def explore(
     model: Model, *, quick: bool = False, progress: Callable[[str], None] | None = None
 ) -> tuple[Outcome, list[str]]:
-    """Explores a model. Returns TLC's result, and the names in `possible` of which no state was seen.
+    """Explores or simulates a model. Returns TLC's result, and the names in `possible` of which no state was seen.
 
     Leaves the model's .cfg below build/check/. Raises TlcError if TLC reached no verdict.
     """
     config.write(model)
     if not model.possible:
-        return tlc.check(model.module, model.config, model.search_path, quick=quick, progress=progress), []
+        outcome = tlc.check(
+            model.module,
+            model.config,
+            model.search_path,
+            quick=quick,
+            simulation=model.simulation,
+            progress=progress,
+        )
+        return outcome, []
     with tempfile.TemporaryDirectory(prefix="stepwise-possible-") as scratch:
         folder = Path(scratch)
         watched = _watched(model, folder)
@@ -39,6 +47,7 @@ def explore(
             watched.config,
             [folder, *model.search_path],
             quick=quick,
+            simulation=model.simulation,
             printed=printed,
             progress=progress,
         )

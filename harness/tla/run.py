@@ -50,11 +50,14 @@ def _surprises(model: Model, outcome: Outcome, recording: bool) -> list[str]:
             found.append(f"expected {model.verdict!r}, found {outcome.verdict!r} {violated or ''}".rstrip())
     elif violated != model.violates:
         found.append(f"violates {violated or 'a property without a name'}, but must violate {model.violates}")
-    elif not recording and model.distinct is not None and outcome.distinct != model.distinct:
-        found.append(
-            f"{outcome.distinct:,} distinct states, {model.distinct:,} are recorded in models.yaml: "
+    elif not recording:
+        counts = ("distinct", outcome.distinct, model.distinct), ("generated", outcome.states, model.generated)
+        found += [
+            f"{states:,} {kind} states, {recorded:,} are recorded in models.yaml: "
             "if the change is meant, run the check again with --record"
-        )
+            for kind, states, recorded in counts
+            if recorded is not None and states != recorded
+        ]
     return found
 
 

@@ -41,6 +41,7 @@ TRACE_STATE = 2217
 TRACE_STUTTERS = 2218
 TRACE_LOOPS = 2122
 PROGRESS = 2200
+PROGRESS_OF_SIMULATION = 2209
 TOTALS = 2199
 DEPTH = 2194
 SEVERITY_ERROR = 1
@@ -79,12 +80,31 @@ class State:
     variables: dict[str, str]
 
 
+@dataclass(frozen=True)
+class Simulation:
+    """A run of random behaviours in place of all of them. The seed is fixed, so that it can be repeated.
+
+    behaviours: how many. depth: the states that each may have.
+    """
+
+    behaviours: int
+    depth: int
+
+    def options(self) -> list[str]:
+        return ["-simulate", f"num={self.behaviours}", "-depth", str(self.depth), "-seed", str(SEED), "-aril", "0"]
+
+
+SEED = 20
+
+
 @dataclass
 class Outcome:
     """The result of a run of the checker.
 
+
     verdict: one of EXIT_VERDICTS' values.
     violated: name of the invariant or action property; None if TLC does not name it.
+    states: how many were generated. distinct, depth: 0 after a simulation, which does not count them.
     loop: for a liveness counterexample, the number of the state to which it returns; the last state's number if it
     stutters for ever.
     """
@@ -232,9 +252,11 @@ class _Reader:
         elif code == TOTALS:
             counts = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", text)]
             outcome.states, outcome.distinct = counts[0], counts[1]
+        elif code == PROGRESS_OF_SIMULATION:
+            outcome.states = int(re.findall(r"([\d,]+) states generated", text)[-1].replace(",", ""))
         elif code == DEPTH:
             outcome.depth = int(re.findall(r"\d+", text)[-1])
-        elif code == PROGRESS and self.progress is not None:
+        if code in (PROGRESS, PROGRESS_OF_SIMULATION) and self.progress is not None:
             self.progress(text)
         if message.severity == SEVERITY_ERROR and code not in VERDICT_CODES:
             self.errors.append(text)
@@ -246,11 +268,12 @@ def check(
     search_path: Sequence[Path],
     *,
     quick: bool = False,
+    simulation: Simulation | None = None,
     printed: Path | None = None,
     progress: Callable[[str], None] | None = None,
     processor_seconds_max: int | None = None,
 ) -> Outcome:
-    """Explores the model `config` of `module`.
+    """Explores the model `config` of `module`, or some of its behaviours at random.
 
     A single worker finds the shortest counterexample, and a depth that stays the same. `quick` suits runs of a few
     seconds. `printed` is the file for what the model prints. `progress` receives a line from TLC about once a minute.
@@ -264,6 +287,7 @@ def check(
         command += ["-metadir", f"{scratch}/states", "-workers", "1", "-checkpoint", "0"]
         # Liveness is checked once, at the end. The times of checks in between would depend on the clock.
         command += ["-lncheck", "final"]
+        command += simulation.options() if simulation else []
         if printed is not None:
             command += ["-userFile", str(printed)]
         command += ["-config", str(config.resolve()), module.stem]

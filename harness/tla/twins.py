@@ -95,5 +95,7 @@ def _joined(twin: Model | None, document: Document, model: Model, right: Setting
         distinct=recorded.distinct if recorded else None,
         seconds=recorded.seconds if recorded else 0.0,
         about=f"The right rules with the constants of {model.name}.",
+        simulation=recorded.simulated.simulation if recorded and recorded.simulated else None,
+        generated=recorded.generated if recorded else None,
         twin_of=model.name,
     )

@@ -19,7 +19,7 @@ from harness.tla.tlc import Outcome, TlcError
 
 
 def explore_printing(model: Model, folder: Path) -> tuple[Outcome, set[int]]:
-    """Explores a model without its properties, with the modules in a folder before all others.
+    """Explores or simulates a model without its properties, with the modules in a folder before all others.
 
     Returns TLC's result, and the numbers that the modules printed. Leaves the .cfg in the folder. Raises TlcError if
     TLC cannot explore it.
@@ -29,7 +29,13 @@ def explore_printing(model: Model, folder: Path) -> tuple[Outcome, set[int]]:
     config.write(plain)
     with tempfile.TemporaryDirectory(prefix="stepwise-printed-") as scratch:
         printed = Path(scratch) / "printed"
-        outcome = tlc.check(model.module, plain.config, [folder, *model.search_path], printed=printed)
+        outcome = tlc.check(
+            model.module,
+            plain.config,
+            [folder, *model.search_path],
+            simulation=model.simulation,
+            printed=printed,
+        )
         numbers = printed_numbers(printed)
     if outcome.verdict != "holds":
         raise TlcError(f"{outcome.verdict} without any property to violate")

@@ -11,7 +11,7 @@ import pytest
 from harness.check import __main__ as command
 from harness.tla import config, models, models_file
 from harness.tla.model import Model
-from harness.tla.tlc import TlcError
+from harness.tla.tlc import Outcome, Simulation, TlcError
 
 TICKET = """# Tickets.
 base:
@@ -220,7 +220,7 @@ def test_an_invariant_of_always_comes_after_all_others(folder: Path) -> None:
             "distinct: 7",
             "states: 7",
             "states",
-            "unknown key models.small.recorded.states; known here: distinct, seconds",
+            "unknown key models.small.recorded.states; known here: distinct, generated, seconds",
         ),
         (
             "like: live",
@@ -283,6 +283,12 @@ def test_an_invariant_of_always_comes_after_all_others(folder: Path) -> None:
             "models.fail_stuck must fail, and need not come to what `possible` names; remove `possible`, or",
         ),
         (
+            ", fails: deadlock",
+            ", fails: deadlock, simulated: {behaviours: 3, depth: 4}",
+            "simulated: {",
+            "models.fail_stuck is simulated, but only a large model that must hold may be; remove `simulated`, so",
+        ),
+        (
             "models:\n",
             "model:\n",
             "model:",
@@ -341,7 +347,7 @@ RECORD = "recorded: {distinct: 41, seconds: 2.3}"
 )
 def test_a_record_changes_nothing_else(folder: Path, name: str, old: str, new: str) -> None:
     assert TICKET.count(old) == 1
-    models.record(_models(folder)[name], 41, 2.345)
+    models.record(_models(folder)[name], Outcome("holds", distinct=41, seconds=2.345))
     assert (folder / models_file.FILE).read_text() == TICKET.replace(old, new)
     model = next(each for each in models.models_of("ticket") if each.name == name)
     assert (model.distinct, model.seconds) == (41, 2.3)
@@ -349,10 +355,27 @@ def test_a_record_changes_nothing_else(folder: Path, name: str, old: str, new: s
 
 def test_a_record_that_is_a_block_is_replaced(folder: Path) -> None:
     block = "recorded:\n      distinct: 7\n      seconds: 1.5"
-    models.record(_models(folder, TICKET.replace("recorded: {distinct: 7, seconds: 1.5}", block))["small"], 41, 2.345)
+    model = _models(folder, TICKET.replace("recorded: {distinct: 7, seconds: 1.5}", block))["small"]
+    models.record(model, Outcome("holds", distinct=41, seconds=2.345))
     found = {model.name: model for model in models.models_of("ticket")}
     assert (found["small"].distinct, found["small"].seconds) == (41, 2.3)
     assert found["live"].about == "They go on: for ever."
+
+
+def test_a_simulation_is_recorded_by_the_states_that_it_generated(folder: Path) -> None:
+    large = "    size: large\n    simulated: {behaviours: 9, depth: 5}\n"
+    text = TICKET.replace("    check_deadlock: true\n", large)
+    twin = "twin: {size: large, simulated: {behaviours: 7, depth: 6}"
+    text = text.replace("NoTicketTwice\n\n  # Of", f"NoTicketTwice\n    {twin}}}\n\n  # Of")
+    found = _models(folder, text)
+    assert (found["live"].simulation, found["live"].generated) == (Simulation(9, 5), None)
+    models.record(found["live"], Outcome("holds", states=41, seconds=2.345))
+    models.record(found["twin_draw"], Outcome("holds", states=42, seconds=2.345))
+    counts = "generated: 41, seconds: 2.3}"
+    assert f"{large}    recorded: {{{counts}\n" in (folder / models_file.FILE).read_text()
+    found = {model.name: model for model in models.models_of("ticket")}
+    assert (found["live"].distinct, found["live"].generated) == (None, 41)
+    assert (found["twin_draw"].simulation, found["twin_draw"].generated) == (Simulation(7, 6), 42)
 
 
 # --- Twins ----------------------------------------------------------------------------------------------
@@ -396,7 +419,7 @@ def test_a_twin_uses_the_module_of_the_faults_if_its_constants_name_what_is_defi
 
 
 def test_a_twin_is_recorded_with_the_model_that_must_fail(folder: Path) -> None:
-    models.record(_models(folder)["twin_draw"], 41, 2.345)
+    models.record(_models(folder)["twin_draw"], Outcome("holds", distinct=41, seconds=2.345))
     counts = "{distinct: 41, seconds: 2.3}"
     assert (folder / models_file.FILE).read_text() == TICKET.replace(
         "invariant NoTicketTwice\n", f"invariant NoTicketTwice\n    twin: {counts}\n"
@@ -407,5 +430,5 @@ def test_a_twin_is_recorded_with_the_model_that_must_fail(folder: Path) -> None:
 
 def test_a_large_twin_stays_large_when_it_is_recorded(folder: Path) -> None:
     text = TICKET.replace("invariant NoTicketTwice\n", "invariant NoTicketTwice\n    twin: {size: large}\n")
-    models.record(_models(folder, text)["twin_draw"], 41, 2.345)
+    models.record(_models(folder, text)["twin_draw"], Outcome("holds", distinct=41, seconds=2.345))
     assert "    twin: {size: large, distinct: 41, seconds: 2.3}\n" in (folder / models_file.FILE).read_text()

@@ -65,6 +65,19 @@ def test_a_temporal_property_that_is_violated_ends_in_a_loop(counter: Path) -> N
     assert outcome.loop == 1
 
 
+def test_a_simulation_runs_some_behaviours_and_always_the_same(counter: Path) -> None:
+    found = tlc.Simulation(behaviours=3, depth=20)
+    path = counter.with_name("model.cfg")
+    path.write_text("SPECIFICATION Spec\n")
+    first, second = (tlc.check(counter, path, [], quick=True, simulation=found) for _ in range(2))
+    assert (first.verdict, first.distinct, first.states) == ("holds", 0, second.states)
+    assert first.states >= 3 * 19
+    path.write_text("SPECIFICATION Spec\nINVARIANT Small\n")
+    outcome = tlc.check(counter, path, [], quick=True, simulation=found)
+    assert (outcome.verdict, outcome.violated) == ("invariant", "Small")
+    assert [state.variables["count"] for state in outcome.trace] == ["0", "1", "2", "3"]
+
+
 def test_a_deadlock_is_one(counter: Path) -> None:
     counter.write_text(COUNTER.replace("Up \\/ Back", "Up"))
     assert _check(counter, "SPECIFICATION Spec\n").verdict == "deadlock"
