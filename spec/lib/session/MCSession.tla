@@ -8,6 +8,11 @@ EXTENDS SessionGuarantees
 \* A draft: every session begins with sequence number 0, so that what an earlier one left behind fits.
 DrawnZero(number) == 0
 
+\* Kinds that no request has, from the only host, with the secret that its session will have.
+Nonsense ==
+  {Packet(1, [BlankMessage EXCEPT !.kind = kind, !.sequence = NextSequence(DrawnSequence(1)), !.secret = TokenOf(1, 1)]) :
+     kind \in {"Opened", "Taken", "Done"}}
+
 \* A draft: any Opened is the answer to an Open, also that to an earlier one.
 BelongsLoosely(answer, request) ==
   /\ request # NoRequest

@@ -19,6 +19,7 @@ CONSTANTS
   Rare,      \* whether a Work goes by the rare path: FALSE, TRUE or both
   Rogues,    \* hosts that go on sending when their session is over
   MaxAsks,   \* requests of a host in one session
+  MaxLooks,  \* reads of a host
   MaxOpens,  \* sessions that are asked for, in all
   MaxSecrets,  \* tokens that the daemon gives away
   Strangers,   \* hosts whose codec is of another layout
@@ -63,9 +64,10 @@ DrawnSequence(number) == (number * (MaxAsks + 2)) % SequenceModulus
 
 \* phase: Out, Asking, Opening or In a session.  invitation: a token, 0 for none.  sequence: of the last request sent.
 \* asks: requests sent in this session.  left: ticks that the lease still has.
-\* age: ticks since the outstanding request was sent.
+\* age: ticks since the outstanding request was sent.  looking, looks: the outstanding read, and reads sent.
 NewHost(host) ==
-  [phase |-> "Out", invitation |-> IF host \in Askers THEN 0 ELSE TokenOf(host, 0), secret |-> 0, sequence |-> 0, asks |-> 0, waiting |-> NoRequest, left |-> 0, age |-> 0]
+  [phase |-> "Out", invitation |-> IF host \in Askers THEN 0 ELSE TokenOf(host, 0), secret |-> 0, sequence |-> 0, asks |-> 0, waiting |-> NoRequest, left |-> 0, age |-> 0,
+   looking |-> NoRequest, looks |-> 0]
 
 Init ==
   /\ FrameInit(BlankCells)
@@ -124,8 +126,20 @@ AskInSession(host, kind, rare) ==
       /\ Send(Packet(host, message), LAMBDA packet : Keeps(host, message, packet))
       /\ UNCHANGED <<clock, drawn, issued, tables>>
 
+\* A read may be under way beside another request.  It has no number of its own: this one is in use already.
+AskLook(host, rare) ==
+  LET k == hosts[host]
+      message == [BlankMessage EXCEPT !.kind = "Look", !.sequence = k.sequence, !.secret = k.secret, !.rare = rare]
+  IN  /\ k.phase = "In"
+      /\ k.looking = NoRequest
+      /\ k.looks < MaxLooks
+      /\ hosts' = [hosts EXCEPT ![host] = [k EXCEPT !.looking = message, !.looks = @ + 1]]
+      /\ Send(Packet(host, message), LAMBDA packet : Keeps(host, message, packet))
+      /\ UNCHANGED <<clock, drawn, issued, tables>>
+
 Belongs(answer, request) ==
   /\ request # NoRequest
+  /\ (answer.kind \in ReadAnswers) = (request.kind \in Reads)
   /\ answer.sequence = request.sequence
   /\ request.kind \in Opening \/ answer.secret = request.secret
 
@@ -139,9 +153,10 @@ Receive(host, packet) ==
       left == IF granted > k.left THEN granted ELSE k.left
   IN  /\ packet \in answers
       /\ packet.peer = host
-      /\ Belongs(answer, k.waiting)
+      /\ Belongs(answer, k.waiting) \/ Belongs(answer, k.looking)
       /\ hosts' = [hosts EXCEPT ![host] =
-           CASE answer.kind \in {"Taken", "TooEarly", "OtherTerms"} -> [k EXCEPT !.phase = "Out", !.waiting = NoRequest]
+           CASE answer.kind \in ReadAnswers -> [k EXCEPT !.looking = NoRequest]
+             [] answer.kind \in {"Taken", "TooEarly", "OtherTerms"} -> [k EXCEPT !.phase = "Out", !.waiting = NoRequest]
              [] answer.kind = "Invited" -> [k EXCEPT !.phase = "Out", !.invitation = answer.secret, !.waiting = NoRequest]
              [] answer.kind = "Uninvited" -> [k EXCEPT !.phase = "Out", !.invitation = 0, !.waiting = NoRequest]
              [] answer.kind = "Opened" ->
@@ -160,7 +175,8 @@ Elapsed(host, k) ==
   IN  [k EXCEPT !.left = left,
                 !.age = IF k.waiting = NoRequest \/ over THEN 0 ELSE IF @ <= LeaseOf(host) THEN @ + 1 ELSE @,
                 !.phase = IF over THEN "Out" ELSE @,
-                !.waiting = IF over THEN NoRequest ELSE @]
+                !.waiting = IF over THEN NoRequest ELSE @,
+                !.looking = IF over THEN NoRequest ELSE @]
 
 Tick ==
   /\ \A r \in DOMAIN runs : runs[r].now = clock
@@ -218,6 +234,7 @@ HostActs(host) ==
   \/ AskInvitation(host)
   \/ AskOpen(host)
   \/ \E kind \in Kinds, rare \in Rare : (rare => kind = "Work") /\ AskInSession(host, kind, rare)
+  \/ \E rare \in Rare : AskLook(host, rare)
   \/ \E packet \in answers : Receive(host, packet)
 
 ServerActs ==
@@ -267,6 +284,7 @@ AnswersAgree ==
   \A a, b \in {answer \in answers : answer.message.kind \notin Words} :
     /\ a.message.sequence = b.message.sequence
     /\ a.message.secret = b.message.secret
+    /\ (a.message.kind \in ReadAnswers) = (b.message.kind \in ReadAnswers)
     => a.message.kind = b.message.kind
 
 \* A run of the programs that works on a packet of a session, seen in the step that it takes.

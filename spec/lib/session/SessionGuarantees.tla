@@ -23,6 +23,7 @@ AnswersFit ==
                        [] given.kind = "Renew" -> "Renewed"
                        [] given.kind = "Close" -> "Closed"
                        [] given.kind = "Work" -> "Done"
+                       [] given.kind = "Look" -> "Seen"
                        [] OTHER -> given.kind]_vars
 
 \* The part of the numbers that a number is of.
@@ -48,7 +49,7 @@ InvitedAsTheyMay ==
 
 \* Only who has other terms is told so, and only a number that is not vacant is taken.
 RefusedForAReason ==
-  [][event'.step = "Begin" =>
+  [][event'.step = "Begin" /\ event'.verdict = "Reply" =>
        CASE event'.message.kind = "OtherTerms" -> event'.given.secret # OwnTerms
          [] event'.message.kind = "Taken" -> Named.state # "Vacant"
          [] OTHER -> TRUE]_vars
@@ -59,14 +60,16 @@ DroppedForAReason ==
        LET given == event'.given
        IN  CASE event'.step \in {"Authenticate", "Confirm"} -> given.secret # cells.credential[given.client].secret
              [] event'.step = "Begin" ->
-                  \/ given.kind \notin {"Work", "Renew", "Close"}
+                  \/ given.kind \notin {"Work", "Look", "Renew", "Close"}
                   \/ Named.state \in {"Vacant", "Closing"} /\ given.kind # "Close"
-                  \/ Named.state = "Busy"
-                  \/ given.sequence \notin {Named.sequence, NextSequence(Named.sequence)}
-                  \/ Named.state = "Forwarded" /\ given.sequence # Named.sequence /\ ~ ExecutesAgain
+                  \/ /\ given.kind # "Look"
+                     /\ \/ Named.state = "Busy"
+                        \/ given.sequence \notin {Named.sequence, NextSequence(Named.sequence)}
+                        \/ Named.state = "Forwarded" /\ given.sequence # Named.sequence /\ ~ ExecutesAgain
              [] event'.step = "Resume" ->
-                  IF given.kind = "Opened" THEN Named.state # "Vacant"
-                  ELSE Named.state # "Forwarded" \/ Named.sequence # given.sequence
+                  CASE given.kind = "Opened" -> Named.state # "Vacant"
+                    [] given.kind = "Look" -> Named.state \in {"Vacant", "Closing"}
+                    [] OTHER -> Named.state # "Forwarded" \/ Named.sequence # given.sequence
              [] OTHER -> TRUE]_vars
 
 \* The daemon is needed to open a session, for work that is rare, and if such work is asked for again. All else is answered at
@@ -76,7 +79,7 @@ FewNeedTheDaemon ==
        CASE event'.step = "Begin" ->
               \/ event'.given.kind \in Opening
               \/ Named.state = "Forwarded" /\ Named.sequence = event'.given.sequence /\ ~ ExecutesAgain
-         [] event'.step = "End" -> event'.given.kind = "Work" /\ event'.given.rare
+         [] event'.step = "End" -> event'.given.kind \in {"Work", "Look"} /\ event'.given.rare
          [] OTHER -> FALSE]_vars
 
 \* The sweep takes back each session that it finds over, one tick after its deadline at the latest, and frees all that it took back.

@@ -2,7 +2,8 @@
 (***************************************************************************)
 (* The least protocol that uses sessions, written as the generator would   *)
 (* write its hooks: a request "Work" makes the session hold something, at  *)
-(* once or by the rare path; the sweep takes it back.                      *)
+(* once or by the rare path; the sweep takes it back.  A "Look" changes    *)
+(* nothing, and may go by the rare path as well.                           *)
 (*                                                                         *)
 (* Cell: tally [by, last, twice, held]: whose work was done last (secret   *)
 (* and sequence), whether any was done twice running, and the secrets that *)
@@ -15,14 +16,17 @@ Done(tally, msg) ==
                          !.by = msg.secret, !.last = msg.sequence, !.held = @ \cup {msg.secret}],
            [msg EXCEPT !.kind = "Done"])
 
-\* An answer that Begin has recalled is there already.
-Work(tally, msg) == IF msg.kind # "Work" \/ msg.rare THEN Continue(tally, msg) ELSE Done(tally, msg)
+Complete(tally, msg) ==
+  CASE msg.kind = "Work" -> Done(tally, msg)
+    [] msg.kind = "Look" -> Continue(tally, [msg EXCEPT !.kind = "Seen"])
+    [] OTHER -> Continue(tally, msg)
 
-Complete(tally, msg) == IF msg.kind = "Work" THEN Done(tally, msg) ELSE Continue(tally, msg)
+\* An answer that Begin has recalled is there already.
+Work(tally, msg) == IF msg.rare THEN Continue(tally, msg) ELSE Complete(tally, msg)
 
 OnForwarded(tallies, msg, env) ==
   CASE msg.kind \in Opening -> Reply(tallies, Invite(msg, env))
-    [] msg.kind = "Work" -> Reply(tallies, msg)
+    [] msg.kind \in {"Work", "Look"} -> Reply(tallies, msg)
     [] OTHER -> Drop(tallies, msg)
 
 TakeBack(tally, msg, env) ==
@@ -100,7 +104,7 @@ BlankMessage ==
 
 KindsOfMessages ==
   {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly", "Invited", "Uninvited",
-   "Work", "Done"}
+   "Work", "Done", "Look", "Seen"}
 
 CellTypes == [
   credential |-> [secret : Nat],
