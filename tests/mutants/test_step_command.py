@@ -74,6 +74,13 @@ def test_a_sample_runs_as_many_as_it_says(capsys: pytest.CaptureFixture[str]) ->
     assert " of 2 faults noticed " in capsys.readouterr().out
 
 
+def test_a_sample_has_no_fault_that_is_known_to_survive(
+    hunted: None, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(["limiter", "--sample", "3"]) == 0
+    assert "limiter: 2 of 2 faults noticed (100.0%), 0 survivors with a reason" in capsys.readouterr().out
+
+
 # --- Findings for the report -----------------------------------------------------------------------
 
 
@@ -87,13 +94,20 @@ ALIVE = Verdict(_fault("off by one", 19, "a < b", "a <= b"), "survives", "", "",
 STOPPED = Verdict(_fault("off by one", 18, "1", "2"), "stopped", "limiter/small_clock", "no value", 1, 0, 0.5)
 
 
+def _told(verdicts: dict[Change, Verdict]) -> Callable[..., list[tuple[str, Verdict]]]:
+    def told(changes: list[tuple[str, Change]], *, remember: bool) -> list[tuple[str, Verdict]]:
+        return [(name, verdicts[change]) for name, change in changes]
+
+    return told
+
+
 @pytest.fixture
 def hunted(monkeypatch: pytest.MonkeyPatch, listed: Callable[..., None]) -> None:
     """Each protocol has three faults and an entry for one of them. They are hunted in no time."""
     listed(SURVIVOR)
     verdicts = {verdict.change: verdict for verdict in (ALIVE, KILLED, STOPPED)}
     monkeypatch.setattr(command, "changes_of", lambda _protocol: list(verdicts))
-    monkeypatch.setattr(command, "hunt_all", lambda changes: [(name, verdicts[change]) for name, change in changes])
+    monkeypatch.setattr(command, "hunt_all", _told(verdicts))
 
 
 def kept_in(results: Path) -> list[str]:

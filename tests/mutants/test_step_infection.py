@@ -89,7 +89,7 @@ def test_each_fault_of_the_limiter_differs_in_some_model_but_none_in_all_of_noth
 ) -> None:
     monkeypatch.setattr(infection, "CONFIGS", tmp_path)
     changes = changes_of("limiter")
-    comparison = Comparison("limiter", changes)
+    comparison = Comparison("limiter", changes, remember=True)
     model = next(each for each in models.models_of("limiter") if each.name == "twin_uncapped")
     found = comparison.explore(model)
     assert len(found.changes) > len(changes) * 3 // 4
@@ -104,7 +104,7 @@ def test_a_fault_that_tlc_cannot_evaluate_counts_as_one_that_differs(
     changes = changes_of("limiter")
     whole = next(each for each in changes if each.new == "env.index")
     broken = Change(whole.kind, whole.operator, whole.span, whole.old, "env.nothing", whole.site)
-    comparison = Comparison("limiter", [*changes, broken])
+    comparison = Comparison("limiter", [*changes, broken], remember=True)
     model = next(each for each in models.models_of("limiter") if each.name == "twin_uncapped")
     assert broken in comparison.explore(model).changes
     assert comparison.failing == {len(changes)}

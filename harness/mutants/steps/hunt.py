@@ -1,11 +1,10 @@
-"""Runs the models on steps with a fault in them, until one of them violates a property."""
+"""Runs a model on steps with a fault in them, and says whether it noticed."""
 
 from __future__ import annotations
 
 import math
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,39 +59,30 @@ class Verdict:
         )
 
 
-def hunt(change: Change, runs: Sequence[Infected]) -> Verdict:
-    """Runs the models of these runs, in this order, until one notices the fault."""
+def hunt(change: Change, run: Infected) -> Verdict:
+    """Runs the model of a run with this fault alone."""
     started = time.monotonic()
-    given_up = 0
+
+    def verdict(how: str, violated: str = "", given_up: int = 0) -> Verdict:
+        name = "" if how == "survives" else run.name
+        return Verdict(change, how, name, violated, 1, given_up, time.monotonic() - started)
+
     with tempfile.TemporaryDirectory(prefix="stepwise-steps-") as folder:
         text = (ROOT / change.span.file).read_text(encoding="utf-8")
         replace_whole(Path(folder) / Path(change.span.file).name, changed(text, change))
-        for number, run in enumerate(runs, 1):
-            model = run.model
-            name = f"{model.protocol}/{model.name}"
-            limit = math.ceil(max(SECONDS_MIN, TIMES_AS_LONG_MAX * run.seconds))
-            try:
-                outcome = tlc.check(
-                    model.module,
-                    model.config,
-                    [Path(folder), *model.search_path],
-                    quick=True,
-                    processor_seconds_max=limit,
-                )
-            except TlcTimeout:
-                given_up += 1
-                continue
-            except TlcError as error:
-                return Verdict(
-                    change,
-                    "stopped",
-                    name,
-                    str(error).strip().splitlines()[-1],
-                    number,
-                    given_up,
-                    time.monotonic() - started,
-                )
-            if outcome.verdict != "holds":
-                violated = violated_by(model, outcome) or outcome.verdict
-                return Verdict(change, "killed", name, violated, number, given_up, time.monotonic() - started)
-    return Verdict(change, "survives", "", "", len(runs), given_up, time.monotonic() - started)
+        model = run.model
+        try:
+            outcome = tlc.check(
+                model.module,
+                model.config,
+                [Path(folder), *model.search_path],
+                quick=True,
+                processor_seconds_max=math.ceil(max(SECONDS_MIN, TIMES_AS_LONG_MAX * run.seconds)),
+            )
+        except TlcTimeout:
+            return verdict("survives", given_up=1)
+        except TlcError as error:
+            return verdict("stopped", str(error).strip().splitlines()[-1])
+    if outcome.verdict == "holds":
+        return verdict("survives")
+    return verdict("killed", violated_by(model, outcome) or outcome.verdict)

@@ -69,13 +69,15 @@ class _Text:
 
 
 class Comparison:
-    """The faults of a protocol's steps, of all modules, and copies of the modules that compare them.
+    """Faults in the steps that a protocol's models have, and copies of the modules that compare them.
 
+    remember: whether to keep what was found for another comparison of the same faults.
     failing: faults that TLC could not evaluate. They are taken to make a difference wherever they may.
     """
 
-    def __init__(self, protocol: str, changes: Sequence[Change]):
+    def __init__(self, protocol: str, changes: Sequence[Change], remember: bool):
         self.changes = list(changes)
+        self.remember = remember
         self.folder = CONFIGS / "compared" / protocol
         self.failing: set[int] = set()
         names = "\n".join(str(change) + change.new for change in self.changes)
@@ -88,7 +90,10 @@ class Comparison:
             seconds, numbers = self._explore(model)
             return {"seconds": seconds, "numbers": sorted(numbers), "failing": sorted(self.failing)}
 
-        found = remembered(self.folder / f"{model.name}.json", digest_of(model) + self._digest, find)
+        if self.remember:
+            found = remembered(self.folder / f"{model.name}.json", digest_of(model) + self._digest, find)
+        else:
+            found = find()
         self.failing |= set(found["failing"])
         numbers = set(found["numbers"]) | self.failing
         changes, failing = (frozenset(self.changes[number] for number in each) for each in (numbers, self.failing))

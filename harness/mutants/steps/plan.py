@@ -7,23 +7,17 @@ has survived the smaller ones.
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.base import command
 from harness.base.protocols import protocols
 from harness.mutants.steps.changes import Change, changes_in
-from harness.mutants.steps.infection import Comparison, Infected
 from harness.mutants.steps.vocabulary import Vocabulary
-from harness.tla import config, models
+from harness.tla import models
 from harness.tla.model import LIBRARY, Model
 from harness.tla.syntax import compiled_of, files_of, steps_of
 from harness.tla.tlc import ROOT
 
 SESSION = "session"
-SECONDS_MAX = 60
-"""How long the models of one protocol in one stage take, without a fault, that are run for a fault."""
 
 
 @dataclass(frozen=True)
@@ -71,35 +65,15 @@ def _changes(protocol: str, vocabulary: Vocabulary, folder: str) -> list[Change]
     return changes_in(steps.module, own, vocabulary)
 
 
-def compare(protocol: str, stage: Stage, changes: Sequence[Change], workers: int) -> list[Infected]:
-    """Finds for each model of a protocol in a stage which of these faults make a difference in it.
+def models_in(protocol: str, stage: Stage) -> list[Model]:
+    """Returns the models of a protocol in a stage, those with the fewest states first.
 
-    Raises TlcError if TLC cannot explore one.
+    A model of what happens in the end has few properties, and none that is violated soon. So it comes last.
     """
-    comparison = _comparison(protocol, tuple(change for change in changes if change.span.file in files_of(protocol)))
     chosen = [model for model in models.models_of(protocol) if stage.has(model)]
-    for model in chosen:
-        config.write(model)
-    return list(command.side_by_side(comparison.explore, chosen, workers))
-
-
-@functools.cache
-def _comparison(protocol: str, changes: tuple[Change, ...]) -> Comparison:
-    return Comparison(protocol, changes)
+    return sorted(chosen, key=lambda model: (model.name.startswith("live_"), model.distinct or 0))
 
 
 def users_of(protocol: str, change: Change) -> list[str]:
     """Returns the other protocols whose steps have the changed text."""
     return [name for name in models.protocols() if name != protocol and change.span.file in files_of(name)]
-
-
-def first_the_shortest(run: Infected) -> tuple[bool, float]:
-    """Orders runs. A model of what happens in the end has few properties, and none that is violated soon."""
-    return run.model.name.startswith("live_"), run.seconds
-
-
-def runs_for(change: Change, runs: Sequence[Infected]) -> list[Infected]:
-    """Returns the runs of a protocol in which a fault made a difference: the shortest first, up to SECONDS_MAX."""
-    found = sorted((run for run in runs if change in run.changes), key=first_the_shortest)
-    total = itertools.accumulate(run.seconds for run in found)
-    return [run for run, seconds in zip(found, total, strict=True) if run is found[0] or seconds <= SECONDS_MAX]
