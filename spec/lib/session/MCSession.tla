@@ -82,4 +82,142 @@ ResumeTaken(session, msg, env) ==
     [] msg.kind # "Opened" /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
          Continue([session EXCEPT !.state = "Busy"], msg)
     [] OTHER -> Drop(session, msg)
+
+(* States that models must reach: `possible` in models.yaml. *)
+
+SessionIsOver == cells.session[0].state \in {"Vacant", "Closing"}
+
+\* A host is in the second session that it asked for.
+InSecondSession == drawn = 2 /\ \E host \in Hosts : hosts[host].phase = "In" /\ hosts[host].sequence >= DrawnSequence(2)
+
+\* The network still has work of a host's first session, and the host is in its second.
+WorkOfFirstSession ==
+  /\ InSecondSession
+  /\ \E packet \in requests : packet.message.kind = "Work" /\ packet.message.secret # cells.credential[0].secret
+
+\* The answer is there that extends a lease of which a part has run out.
+ExtendsLease ==
+  \E host \in Hosts, packet \in answers :
+    LET k == hosts[host] IN
+    /\ packet.peer = host /\ Belongs(packet.message, k.waiting)
+    /\ k.phase = "In" /\ k.left < LeaseFrom(LeaseOf(host), k.age)
+
+\* A host relies on its session because of an answer that takes more than a tick to come.
+OpenedAfterTick ==
+  \E host \in Hosts, packet \in answers :
+    /\ packet.peer = host /\ packet.message.kind = "Opened" /\ Belongs(packet.message, hosts[host].waiting)
+    /\ hosts[host].age > 0 /\ LeaseFrom(LeaseOf(host), hosts[host].age) > 0
+
+\* An open session has a smaller sequence number than it began with.
+SequenceWrapped == cells.session[0].state # "Vacant" /\ cells.session[0].sequence < DrawnSequence(1)
+
+\* The network still has work from before the sequence numbers of a session wrapped.
+WorkBeforeWrap ==
+  /\ SequenceWrapped
+  /\ \E packet \in requests : packet.message.kind = "Work" /\ packet.message.sequence > cells.session[0].sequence
+
+\* A host is told that it has other terms, and another is in a session.
+RefusedForItsTerms ==
+  /\ \E packet \in answers : packet.message.kind = "OtherTerms" /\ packet.peer \in Strangers
+  /\ \E host \in Hosts \ Strangers : hosts[host].phase = "In"
+
+\* A host is refused a number that is not of its part, though it shows a token that was made for it.
+RefusedForItsPart ==
+  \E packet \in answers :
+    packet.message.kind = "Uninvited" /\ packet.peer \in Hosts /\ MadeFor(packet.message.secret, packet.peer)
+
+\* A packet in another's name is refused, and the session is a host's that asked itself.
+RefusedForItsToken ==
+  /\ \E packet \in answers : packet.message.kind = "Uninvited" /\ ~ MadeFor(packet.message.secret, packet.peer)
+  /\ \E host \in Hosts : hosts[host].phase = "In"
+
+\* Work that went by the rare path is answered.
+DoneByRarePath == \E packet \in answers : packet.message.kind = "Done" /\ packet.message.rare
+
+\* A completion is on its way to a session that is over.
+CompletedTooLate == SessionIsOver /\ \E packet \in completions : packet.message.kind \in {"Work", "Look"}
+
+\* A second completion of some work is on its way, and the first one has done it.
+CompletedAgain ==
+  \E packet \in completions :
+    /\ packet.message.kind = "Work" /\ packet.message.sequence = cells.session[0].sequence
+    /\ cells.session[0].state = "Idle" /\ cells.session[0].outcome = "Done"
+
+\* XDP executes work from its beginning that it left to the daemon before.
+BeginsAgain ==
+  \E r \in DOMAIN runs, packet \in forwarded :
+    LET now == runs[r].message
+        before == packet.message
+    IN  /\ runs[r].hook = "XDP" /\ runs[r].at > 2 /\ now.kind = "Work" /\ cells.session[0].state = "Busy"
+        /\ before.kind = "Work" /\ before.sequence = now.sequence /\ before.secret = now.secret
+
+\* XDP executes work from its beginning, and a completion of its first execution is on its way.
+BeginsAgainMeanwhile ==
+  /\ BeginsAgain
+  /\ \E packet \in completions :
+       packet.message.kind = "Work" /\ packet.message.sequence = cells.session[0].sequence
+
+\* The section after Begin is given an answer that was sent before.
+AnswerIsRecalled == \E r \in DOMAIN runs : runs[r].hook = "XDP" /\ runs[r].at = 3 /\ runs[r].message.kind \in Answers
+
+\* A session that its host closed is free again.
+FreeAfterClose == cells.session[0].state = "Vacant" /\ cells.session[0].outcome = "Closed"
+
+RogueWaits(host) ==
+  hosts[host].phase = "Out" /\ hosts[host].waiting.kind = "Work" /\ hosts[host].waiting.secret = hosts[host].secret
+
+\* The work of a host is done that relies on its session no longer.
+RogueIsServed ==
+  \E host \in Rogues, packet \in answers :
+    RogueWaits(host) /\ packet.peer = host /\ Belongs(packet.message, hosts[host].waiting)
+
+\* A host waits for the answer to work in a session that is over on the server as well.
+RogueIsTooLate == \E host \in Rogues : RogueWaits(host) /\ cells.session[0].state = "Vacant"
+
+\* The work of a host is with the daemon, and the host relies on its session no longer.
+RogueIsForwarded ==
+  \E host \in Rogues :
+    /\ RogueWaits(host) /\ cells.session[0].state = "Forwarded"
+    /\ cells.session[0].sequence = hosts[host].waiting.sequence
+
+\* Work and a read of the same sequence number are both answered, and the host has received neither.
+WorkAndLookAnswered ==
+  \E host \in Hosts, work, look \in answers :
+    LET k == hosts[host] IN
+    /\ work.peer = host /\ Belongs(work.message, k.waiting) /\ work.message.kind = "Done"
+    /\ look.peer = host /\ Belongs(look.message, k.looking)
+    /\ work.message.sequence = look.message.sequence
+
+\* Two reads are answered, one of them at once and one by the rare path.
+SeenEitherWay ==
+  \E look, other \in answers :
+    /\ look.message.kind = "Seen" /\ look.message.rare
+    /\ other.message.kind = "Seen" /\ ~ other.message.rare
+
+\* Begin is given a kind that no request has, with the secret and the next number of a session.
+NonsenseAtBegin ==
+  \E r \in DOMAIN runs :
+    LET message == runs[r].message IN
+    /\ runs[r].hook = "XDP" /\ runs[r].at = 2 /\ message.kind \in {"Opened", "Taken", "Done"}
+    /\ cells.session[0].state = "Idle" /\ message.sequence = NextSequence(cells.session[0].sequence)
+
+\* A session is renewed, and a completion of its earlier work is still on its way.
+RenewedMeanwhile ==
+  /\ cells.session[0].outcome = "Renewed" /\ cells.session[0].state = "Idle"
+  /\ \E packet \in completions : packet.message.kind = "Work"
+
+\* A host relies on a session of which new tables know nothing.
+UnknownToFreshTables == fresh > 0 /\ \E host \in bereft : hosts[host].phase = "In" /\ cells.credential[0].secret = 0
+
+\* A host is told that the tables are too young to open a session.
+TablesTooYoung == \E packet \in answers : packet.message.kind = "TooEarly"
+
+\* A run of XDP and a run of TC are both under way for the same work.
+RunsOfOneWork ==
+  \E r, s \in DOMAIN runs :
+    /\ runs[r].hook = "XDP" /\ runs[r].message.kind = "Work"
+    /\ runs[s].hook = "TC" /\ runs[s].message.kind = "Work" /\ runs[s].message.sequence = runs[r].message.sequence
+
+\* A session ends while a run is between two sections of its work.
+EndsDuringRun == \E r \in DOMAIN runs : cells.session[0].state = "Closing" /\ runs[r].message.kind = "Work"
 ==================================================================================
