@@ -217,4 +217,226 @@ ForgedAbort ==
 \* A lock of client 1, from another address than its session was opened from.
 FromElsewhere ==
   {Packet(0, Arrived([BlankMessage EXCEPT !.kind = "Lock", !.client = 1, !.sequence = 1, !.secret = 2, !.key = 0, !.version = 51]))}
+
+(***************************************************************************)
+(* States that models must reach: `possible` in models.yaml.               *)
+(***************************************************************************)
+
+\* A client that has all its locks is to abort: what it read is another now.
+FailsToValidate ==
+  \E client \in Clients :
+    LET k == clients[client] IN
+    k.stage = "Settle" /\ k.failed /\ k.ends = "" /\ Cardinality(k.pins) = Len(ProgramOf(client).writes)
+
+\* A client has validated what it read, which changes before the client commits.
+ChangedSinceValidated ==
+  \E client \in Clients :
+    LET k == clients[client] IN
+    /\ k.stage = "Settle" /\ ~ k.failed /\ k.pins # {}
+    /\ \E each \in k.saw : each[1] # ProgramOf(client).writes[1][1] /\ State(each[1]).there # each[3][3]
+
+\* A client died with two locks, and nothing was decided.
+DiedUndecided ==
+  \E client \in Clients :
+    /\ clients[client].phase = "Out"
+    /\ cells.transaction[client].verdict = "Open" /\ Cardinality(PlacesOf(client)) = 2
+
+\* A client died after it had committed one key of two.
+DiedHalfCommitted ==
+  \E client \in Clients :
+    /\ clients[client].phase = "Out"
+    /\ cells.transaction[client].verdict = "Committed" /\ Cardinality(PlacesOf(client)) = 1
+
+\* A client has read one key before it changed, and another key after that had changed.
+ReadsAcross ==
+  \E client \in Clients : \E old, new \in clients[client].saw :
+    old[2] # State(old[1]).version /\ new[2] # history[new[1]][1].version
+
+\* A lock is granted that moved another key to the page.
+LockMakesRoom == \E r \in DOMAIN runs : runs[r].hook = "TC" /\ runs[r].message.kind = "Granted" /\ runs[r].message.moved
+
+\* A key is locked that the page has as well, and another key has made room for it.
+SpilledIsLocked ==
+  \E key, other \in Keys :
+    IsLocked(key) /\ Spilled(key) # {} /\ WaysWith(other) = {} /\ Spilled(other) # {}
+
+\* A client asks for a lock on a key that has been written since it was read.
+LocksWhatHasChanged ==
+  \E client \in Clients :
+    LET k == clients[client] IN
+    k.waiting.kind = "Lock" /\ k.saw # {} /\ k.waiting.version # State(k.waiting.key).version
+
+\* A lock finds no room for its key, neither in the bucket nor in the page.
+NoRoomForLock ==
+  \E packet \in answers :
+    /\ packet.message.kind = "NoRoom"
+    /\ Outstanding(packet.peer, packet.message) /\ clients[packet.peer].waiting.kind = "Lock"
+
+\* A lock is on its way from the daemon, and the key has another version by now than was found.
+LockOvertaken ==
+  \E packet \in completions :
+    LET msg == packet.message IN
+    msg.kind = "Lock" /\ ~ HasVersion(msg.key, IF msg.found THEN msg.version ELSE 0)
+
+\* The daemon has found that two clients lock a key that does not exist.
+TwoLockAbsent ==
+  \E a, b \in completions :
+    /\ a.peer # b.peer /\ a.message.key = b.message.key
+    /\ \A packet \in {a, b} : packet.message.kind = "Lock" /\ ~ packet.message.found
+
+\* A lock is on its way from the daemon, and another client has locked the key since.
+LockedSinceFound == \E packet \in completions : packet.message.kind = "Lock" /\ IsLocked(packet.message.key)
+
+\* A plain write is on its way from the daemon, and another client has locked the key since.
+WriteOfLockedFound == \E packet \in completions : packet.message.kind \in Writes /\ IsLocked(packet.message.key)
+
+\* A client aborts, and the lock that it has given up is on its way from the daemon.
+QuitsBeforeCompletion ==
+  \E packet \in completions : packet.message.kind = "Lock" /\ clients[packet.peer].waiting.kind = "Abort"
+
+\* A client aborts a lock that was granted, and that it had given up.
+QuitsAfterGrant ==
+  \E client \in Quitters :
+    LET k == clients[client] IN
+    /\ k.waiting.kind = "Abort" /\ k.waiting.place \in PlacesOf(client)
+    /\ cells.session[client].sequence < k.waiting.sequence
+
+\* A write is answered that all locked ways of its bucket kept out.
+WriteIsShutOut == \E packet \in answers : packet.message.kind = "Locked" /\ IsShutOut(packet.message.key)
+
+\* A spilled key was read, and every way of its bucket is locked.
+ReadThoughShutOut == \E packet \in answers : packet.message.kind = "Value" /\ IsShutOut(packet.message.key)
+
+\* A key was deleted, and its page still has it.
+DeletedButSpilled == \E key \in Keys : Len(history[key]) > 1 /\ ~ State(key).there /\ Spilled(key) # {}
+
+\* A key was deleted and inserted again.
+InsertedAgain ==
+  \E key \in Keys :
+    State(key).there /\ \E i \in 2..Len(history[key]) : ~ history[key][i].there /\ history[key][i - 1].there
+
+\* The insertion of a deleted key was aborted, and its page still has the key.
+AbortedOverSpilled ==
+  \E packet \in answers :
+    /\ packet.message.kind = "Aborted" /\ ~ State(packet.message.key).there
+    /\ WaysWith(packet.message.key) # {} /\ Spilled(packet.message.key) # {}
+
+\* The runs of two clients are both about to lock one key.
+TwoAboutToLock ==
+  \E r, s \in DOMAIN runs :
+    /\ runs[r].message.client # runs[s].message.client /\ runs[r].message.key = runs[s].message.key
+    /\ \A i \in {r, s} : runs[i].message.kind = "Lock" /\ SectionOf(runs[i]).step = "OnOccRequest"
+
+\* A forged abort has the next number of a session that has a lock.
+ForgedAbortFits ==
+  \E packet \in Forged :
+    LET session == cells.session[packet.message.client] IN
+    /\ session.state = "Idle" /\ packet.message.sequence = NextSequence(session.sequence)
+    /\ packet.message.kind = "Abort" /\ packet.message.place \in PlacesOf(packet.message.client)
+
+\* A client has locked a way of every bucket, and none of them is the first way.
+LocksInEveryBucket ==
+  \E client \in Clients : \A slot \in 0..(Buckets - 1) :
+    \E place \in PlacesOf(client) : Pin(client, place)[1] = slot /\ Pin(client, place)[2] # 1
+
+\* A client is refused what no transaction may ask for at that moment.
+RuleIsBroken == \E packet \in answers : packet.message.kind = "Refused" /\ Outstanding(packet.peer, packet.message)
+
+WayLockedSince(kinds) ==
+  \E packet \in completions :
+    LET msg == packet.message IN
+    /\ msg.kind \in kinds /\ WaysWith(msg.key) = {}
+    /\ msg.way \in 1..Ways /\ msg.way - 1 \in BucketOf(msg.key).pinned
+
+\* A lock is on its way from the daemon, and the way that it was to have is locked by now.
+LockFindsWayLocked == WayLockedSince({"Lock"})
+
+\* A read is on its way from the daemon, and the way that it was to have is locked by now.
+ReadFindsWayLocked == WayLockedSince({"Get"})
+
+\* A write is on its way from the daemon, and the way that it was to have is locked by now.
+WriteFindsWayLocked == WayLockedSince(Writes)
+
+\* A lock is on its way from the daemon, and another key has been moved to or from the page since.
+LockFindsOtherEpoch ==
+  \E packet \in completions :
+    LET msg == packet.message IN
+    msg.kind = "Lock" /\ WaysWith(msg.key) = {} /\ msg.epoch # BucketOf(msg.key).epoch
+
+\* The daemon has found an older version than a lock expects, and by now the key has that version.
+FoundTooEarly ==
+  \E packet \in completions :
+    LET msg == packet.message IN
+    msg.kind = "Lock" /\ msg.found /\ msg.version < msg.expected /\ HasVersion(msg.key, msg.expected)
+
+\* A way is to be emptied that is neither locked nor was used again, beside ways that are.
+IdleWayChosen ==
+  \E packet \in forwarded :
+    LET bucket == BucketOf(packet.message.key) IN
+    /\ packet.message.way - 1 \notin bucket.pinned \cup bucket.used
+    /\ bucket.pinned # {} /\ bucket.used \ bucket.pinned # {}
+
+\* A way is to be emptied that was used again, as all others that are not locked were as well.
+UsedWayChosen ==
+  \E packet \in forwarded :
+    LET bucket == BucketOf(packet.message.key)
+        free == (0..(Ways - 1)) \ bucket.pinned
+    IN  bucket.pinned # {} /\ packet.message.way - 1 \in free /\ Cardinality(free) > 1 /\ free \subseteq bucket.used
+
+\* A way is to be emptied that was used again, though another that is not locked was not.
+UsedWayNotSpared ==
+  \E packet \in forwarded :
+    LET bucket == BucketOf(packet.message.key) IN
+    /\ packet.message.evicts /\ packet.message.way - 1 \in bucket.used \ bucket.pinned
+    /\ (0..(Ways - 1)) \ (bucket.pinned \cup bucket.used) # {}
+
+\* A way is to be emptied out of turn, as the one whose turn it is, is locked.
+OutOfTurn ==
+  \E packet \in forwarded :
+    LET bucket == BucketOf(packet.message.key) IN
+    packet.message.evicts /\ IsPinned(bucket, Oldest(bucket)) /\ ~ IsPinned(bucket, packet.message.way)
+
+\* A lock has lifted the entry that is to make room, which has been changed since.
+VictimChangedSince ==
+  \E r \in DOMAIN runs :
+    LET msg == runs[r].message IN
+    /\ runs[r].hook = "TC" /\ msg.kind = "Lock" /\ msg.lifted = "Dirty"
+    /\ BucketOf(msg.key).keys[msg.way] = msg.victim /\ BucketOf(msg.key).entries[msg.way].version # msg.carried.version
+
+\* Each client has locked one key, and asks for the other client's.
+EachWantsTheOthers ==
+  \A client \in Clients :
+    LET k == clients[client] IN
+    /\ Cardinality(PlacesOf(client)) = 1 /\ k.waiting.kind = "Lock"
+    /\ k.waiting.place \notin PlacesOf(client) /\ IsLocked(k.waiting.key)
+
+\* A client has a lock in its second transaction, and the commit of its first one is still about.
+CommitOfFirstAbout ==
+  \E client \in Clients, packet \in requests :
+    /\ clients[client].number = 2 /\ PlacesOf(client) # {}
+    /\ packet.peer = client /\ packet.message.kind = "Commit"
+    /\ packet.message.sequence < cells.session[client].sequence
+
+\* A key was written and then deleted.
+WrittenAndDeleted == \E key \in Keys : Len(history[key]) > 2 /\ history[key][2].there /\ ~ State(key).there
+
+RefusedAsLong(key) == \E packet \in answers : packet.message.kind = "TooLong" /\ packet.message.key = key
+
+\* A lock of a long value in the bucket is refused.
+LongInBucketRefused == \E key \in Keys : RefusedAsLong(key) /\ HasLongValue(key) /\ WaysWith(key) # {}
+
+\* A lock of a long value in the page is refused.
+LongInPageRefused == \E key \in Keys : RefusedAsLong(key) /\ HasLongValue(key) /\ WaysWith(key) = {}
+
+\* A lock that is to write a long value is refused.
+LongToWriteRefused == \E key \in Keys : RefusedAsLong(key) /\ ~ HasLongValue(key)
+
+\* A lock of a long value from another address than the session's is refused.
+LongElsewhereRefused == \E packet \in answers : packet.message.kind = "Uninvited" /\ packet.peer # packet.message.client
+
+\* Another process sends what a session waits for, as a way is locked.
+StrangerIsAwaited ==
+  \E packet \in StrangersToTc :
+    LET session == cells.session[packet.message.client] IN
+    PinnedWays # {} /\ session.state = "Forwarded" /\ session.sequence = packet.message.sequence
 =================================================================================

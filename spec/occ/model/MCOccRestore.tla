@@ -53,4 +53,14 @@ OnlyLocksAreInTheWay ==
        [] cells.bucket[SlotOf(last'.key)].pinned # {} -> last'.fate = "LockInTheWay" /\ cells' = cells
        [] State(last'.key).there /\ State(last'.key).version >= last'.version -> last'.fate = "Older"
        [] OTHER -> last'.fate \in {"Restored", "Older"}]_restoring
+
+(***************************************************************************)
+(* States that models must reach: `possible` in models.yaml.               *)
+(***************************************************************************)
+
+\* A row stays away from its bucket, in which a way is locked.
+RowMeetsLock == last.fate = "LockInTheWay"
+
+\* A row is restored beside another bucket in which a way is locked.
+RestoredBesideLock == last.fate = "Restored" /\ \E slot \in 0..(Buckets - 1) : cells.bucket[slot].pinned # {}
 =================================================================================
