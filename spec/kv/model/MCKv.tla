@@ -143,4 +143,143 @@ ForgedEpoch ==
 \* A read of a value that has a tail, by client 1, with the address of a host that is not a client.
 ForgedAddress ==
   {Packet(7, Arrived([BlankMessage EXCEPT !.kind = "Get", !.client = 1, !.sequence = 9, !.secret = TokenOf(1, 0)]))}
+
+(***************************************************************************)
+(* States that models must reach: `possible` in models.yaml.               *)
+(***************************************************************************)
+
+InItsBucket(key) == WayOf(BucketOf(key), key) > 0
+
+\* A client wrote the value that the key has.
+IsWritten(key) == Current(key).there /\ Current(key).value > 100
+
+\* Each client has written its key, and the bucket has made room twice for that.
+EachMadeRoom ==
+  /\ \A client \in Clients : writes[client].answer \in {"Inserted", "Updated"}
+  /\ \E slot \in DOMAIN cells.bucket : cells.bucket[slot].epoch > 1
+
+\* A client's key has made room, and another client needs the daemon for that way.
+NeedsWayInTurn ==
+  \E packet \in forwarded :
+    LET msg == packet.message IN
+    /\ msg.kind \in Requests /\ msg.epoch > 0 /\ msg.epoch = BucketOf(msg.key).epoch
+    /\ clients[packet.peer].writing.sequence = msg.sequence
+
+\* The daemon has found something for two clients, for whom the same way is to make room.
+TwoFoundForOneWay ==
+  \E a, b \in completions :
+    /\ a.peer # b.peer /\ a.message.key # b.message.key
+    /\ a.message.slot = b.message.slot /\ a.message.way = b.message.way /\ a.message.epoch = b.message.epoch
+
+\* A run of TC has lifted an entry to make room, and the entry has been changed since.
+LiftedHasChanged ==
+  \E r \in DOMAIN runs :
+    LET msg == runs[r].message
+        bucket == cells.bucket[msg.slot]
+    IN  /\ runs[r].hook = "TC" /\ msg.kind \in Requests /\ msg.lifted # "Empty" /\ bucket.epoch = msg.epoch
+        /\ bucket.marks[msg.way] # msg.lifted \/ bucket.entries[msg.way].version # msg.carried.version
+
+\* A read is on its way from the daemon, and the key has changed since it was found.
+ReadFoundOther ==
+  \E packet \in completions :
+    LET msg == packet.message
+        now == Current(msg.key)
+    IN  msg.kind = "Get" /\ msg.spot = 0 /\ (msg.found # now.there \/ (msg.found /\ msg.version # now.version))
+
+\* A tombstone has made room, nobody has its key any more, and the entry in the other way stays.
+TombstoneMadeRoom ==
+  \E gone, stays \in Keys :
+    /\ ~ InItsBucket(gone) /\ Spilled(gone) = {} /\ BucketOf(gone).epoch > 0
+    /\ InItsBucket(stays) /\ Spilled(stays) = {} /\ ~ IsWritten(stays) /\ Current(stays).there
+
+\* An entry has gone to the page to make room, and the tombstone in the other way stays.
+TombstoneStayed ==
+  \E gone, stays \in Keys :
+    /\ ~ InItsBucket(gone) /\ Spilled(gone) # {} /\ BucketOf(gone).epoch > 0
+    /\ InItsBucket(stays) /\ Spilled(stays) # {} /\ ~ Current(stays).there
+
+\* The daemon has looked for a key that the filter does not have.
+LookedForInVain ==
+  \E packet \in completions :
+    LET msg == packet.message IN
+    ~ msg.found /\ msg.bit \notin BucketOf(msg.key).filter
+
+\* One client has deleted its key, and the other has inserted one in the same bucket.
+DeletedAndInserted == writes[0].answer = "Deleted" /\ writes[1].answer = "Inserted"
+
+\* A write is on its way from the daemon, and another write has moved something in its bucket since.
+WriteFoundOtherEpoch ==
+  \E packet \in completions :
+    LET msg == packet.message IN
+    msg.kind \in Requests /\ msg.epoch # BucketOf(msg.key).epoch
+
+\* One client has inserted a key, after it had changed or deleted another one.
+OneAfterOther == IsWritten(1) /\ (IsWritten(0) \/ ~ Current(0).there)
+
+\* The daemon has found the same free place of a page for two buckets.
+TwoBucketsForOnePlace ==
+  \E a, b \in completions :
+    /\ a.message.home = b.message.home /\ a.message.slot # b.message.slot
+    /\ a.message.evicts /\ b.message.evicts /\ a.message.entry > 0 /\ a.message.entry = b.message.entry
+
+\* A write is refused because its page is full.
+RefusedByFullPage == \E packet \in answers : packet.message.kind = "NoRoom"
+
+\* A run of TC goes on without the entry that it had to lift.
+LiftIsSkipped ==
+  \E r \in DOMAIN runs :
+    LET msg == runs[r].message IN
+    /\ runs[r].hook = "TC" /\ SectionOf(runs[r]).step = "Stow" /\ msg.kind \in Requests
+    /\ Lift(cells.bucket[msg.slot], msg).msg # msg
+
+\* A run of TC has put an entry into the page that its bucket does not give away.
+StowedInVain ==
+  \E r \in DOMAIN runs :
+    runs[r].hook = "TC" /\ SectionOf(runs[r]).step = "Settle" /\ runs[r].message.stowed /\ ~ runs[r].message.moved
+
+\* A write that its client has given up is on its way from the daemon.
+GivenUpIsFound ==
+  \E packet \in completions :
+    packet.message.kind \in Requests /\ packet.message.sequence < clients[packet.peer].writing.sequence
+
+\* The next write of a client is done, and the one that it gave up before is on its way from the daemon.
+GivenUpIsOvertaken ==
+  \E packet \in completions : packet.message.kind \in Requests /\ packet.message.sequence < writes[packet.peer].sequence
+
+\* A client is in its second session, and a write of its first one is on its way from the daemon.
+WriteOfFirstSession ==
+  \E packet \in completions :
+    LET k == clients[packet.peer] IN
+    k.phase = "In" /\ k.opens > 0 /\ packet.message.kind \in Requests /\ packet.message.secret # k.secret
+
+\* A client has read a value that is longer than a slot.
+LongIsRead == \E client \in Clients : reads[client].answer = "Value" /\ IsLong(reads[client].length)
+
+\* A read is on its way with the tail of an entry that is no more.
+TailIsOfNoEntry ==
+  \E packet \in completions :
+    LET msg == packet.message IN
+    msg.kind = "Get" /\ msg.spot > 0 /\ ~ \E each \in Entries : each.key = msg.key /\ IsTailOf(msg, each.entry)
+
+\* The daemon has put the tails of two writes into one spot, one after the other.
+TwoTailsInOneSpot ==
+  \E a, b \in completions :
+    a.peer # b.peer /\ a.message.shelf = b.message.shelf /\ a.message.spot > 0 /\ a.message.spot = b.message.spot
+
+\* A read of a long value is refused that came from another address than its session's.
+RefusedElsewhere == \E packet \in answers : packet.message.kind = "Uninvited" /\ packet.peer # packet.message.client
+
+\* Two runs delete the same entry of a page, and one of them has announced it.
+TwoRunsDelete ==
+  \E r, s \in DOMAIN runs :
+    /\ runs[r].message.client # runs[s].message.client /\ runs[r].message.key = runs[s].message.key
+    /\ \A i \in {r, s} : runs[i].hook = "TC" /\ runs[i].message.kind = "Delete" /\ runs[i].message.old > 0
+    /\ runs[r].message.stowed /\ SectionOf(runs[s]).step = "Stow"
+
+\* A stranger says for an open session that a key was found, and by now that key is deleted.
+StrangerIsWrong ==
+  \E packet \in StrangersToDaemon, other \in StrangersToTc :
+    \A msg \in {packet.message, other.message} :
+      /\ msg.found /\ ~ Current(msg.key).there
+      /\ cells.session[msg.client].state = "Idle" /\ cells.credential[msg.client].secret = msg.secret
 =================================================================================

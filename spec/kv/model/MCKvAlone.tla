@@ -378,4 +378,54 @@ LongWithRoom == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 61>>>>>>, <<<<5, 7>>, <<4
 \* Keys 3 and 5 in bucket 2, 4 and 6 in bucket 1; each has one way, and page 1 has one place left.
 TwoShare == {Begun(<<<< >>, <<<<"Dirty", 6, 6>>>>, <<<<"Dirty", 3, 6>>>>>>, <<<<4, 6>>>>)}
 ThroughInBucket2 == {Begun(<<<< >>, << >>, <<<<"Clean", 3, 61>>>>>>, <<<<3, 61>>, <<4, 52>>>>)}
+
+(***************************************************************************)
+(* States that models must reach: `possible` in models.yaml.               *)
+(***************************************************************************)
+
+\* Key 3 was Dirty at the beginning; it is Clean, so it went to the page and came back.
+WentAndCameBack == \E i \in 1..Ways : BucketOf(3).keys[i] = 3 /\ BucketOf(3).marks[i] = "Clean" /\ ~ IsWritten(3)
+
+\* An entry went to the page and came back, and the bucket's epoch is 0 again.
+EpochCameRound == WentAndCameBack /\ BucketOf(3).epoch = 0
+
+\* Two keys were deleted, one after the other.
+TwoAreDeleted == Cardinality({key \in Keys : ~ Current(key).there}) > 1
+
+\* A spot has the tail of a write of client 1, which at the beginning it did not have.
+SpotUsedAgain == \E each \in Entries : IsLong(each.entry.length) /\ Bytes(each.key, each.entry) > 1000
+
+\* Every long value is gone, and its spot is free.
+AllSpotsFree == \A number \in DOMAIN cells.shelf : cells.shelf[number].taken = {}
+
+\* A spot is taken, and no entry has it.
+SpotIsLost == \E number \in DOMAIN cells.shelf : \E i \in cells.shelf[number].taken : <<number, i + 1>> \notin Spotted
+
+\* A request waits for the daemon, and two others have run since, also around its key.
+LateForDaemon == forwarded # {} /\ asked = MaxAsked /\ stale
+
+\* A request waits for TC, and two others have run since, also around its key.
+LateForTc == completions # {} /\ asked = MaxAsked /\ stale
+
+\* A write waits for TC, and the daemon has put another tail into its spot since.
+LateTailOverwritten ==
+  \E packet \in completions :
+    LET msg == packet.message IN
+    WritesTail(msg) /\ msg.spot > 0 /\ cells.shelf[msg.shelf].generation # msg.generation
+
+\* A run of TC pauses with an entry in the page, and its bucket has moved something since.
+PausedWhileMoved ==
+  \E r \in DOMAIN runs :
+    LET msg == runs[r].message IN
+    msg.stowed /\ ~ msg.moved /\ cells.bucket[msg.slot].epoch # msg.epoch
+
+\* A run of TC pauses before it can put an entry into the page, and another bucket takes the last place.
+LastPlaceTakenMeanwhile ==
+  \E r \in DOMAIN runs :
+    LET msg == runs[r].message IN
+    /\ SectionOf(runs[r]).step = "Stow" /\ Stores(msg) /\ msg.entry > 0
+    /\ cells.page[msg.home].spilled[msg.entry].mark = "Held" /\ cells.page[msg.home].spilled[msg.entry].slot # msg.slot
+
+\* A key has version 0 again.
+VersionCameRound == \E key \in Keys : Current(key).there /\ Current(key).version = 0
 =================================================================================

@@ -129,4 +129,41 @@ NotLookedFor(bucket, msg) == FALSE
 
 \* A deleted key leaves nothing behind.
 FloorForgotten(bucket, version) == bucket
+
+(***************************************************************************)
+(* States that models must reach: `possible` in models.yaml.               *)
+(***************************************************************************)
+
+\* The entry is as a row says that is to be restored.
+IsRestored(key, entry) ==
+  \E row \in Rows :
+    /\ row.key = key /\ ~ row.deletes /\ ~ row.long
+    /\ row.version = entry.version /\ entry.value = row.version /\ entry.spot = 0 /\ ~ IsLong(entry.length)
+
+\* A row was restored into its bucket.
+RowInBucket ==
+  \E key \in Keys : LET way == WayOf(BucketOf(key), key) IN
+    way > 0 /\ IsLive(BucketOf(key), way) /\ IsRestored(key, BucketOf(key).entries[way])
+
+\* A row was restored into its page.
+RowInPage == \E key \in Keys : \E j \in Spilled(key) : IsRestored(key, SpilledEntry(key, j))
+
+\* A deletion was restored as a tombstone, over an older entry of the page.
+RowIsTombstone ==
+  \E row \in Rows :
+    LET way == WayOf(BucketOf(row.key), row.key) IN
+    /\ row.deletes /\ way > 0 /\ ~ IsLive(BucketOf(row.key), way)
+    /\ BucketOf(row.key).floor = row.version /\ Spilled(row.key) # {}
+
+\* A deletion was restored for a key that is nowhere.
+RowIsFloor ==
+  \E row \in Rows :
+    LET bucket == BucketOf(row.key) IN
+    row.deletes /\ bucket.floor = row.version /\ ~ Current(row.key).there /\ WayOf(bucket, row.key) = 0
+
+\* A deletion was restored beside another key's tail.
+FloorBesideTail == RowIsFloor /\ \E spotted \in Spotted : spotted[2] > 0
+
+\* A row was restored into a bucket or a page where another key has a tail.
+RowBesideTail == (RowInBucket \/ RowInPage) /\ \E spotted \in Spotted : spotted[2] > 0
 =================================================================================
