@@ -26,6 +26,7 @@ COMMANDS = {
     "check limiter": 2,
     "conform limiter": 5,
     "mutants --sample 40": 20,
+    "mutants --steps --sample 60": 20,
     "bench all --quick --runs 1 --seconds 0.1": 15,
 }
 
@@ -33,7 +34,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command(command, record_command):
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    log = OUTPUT / f"{command.split()[0]}.log"
+    log = OUTPUT / f"{command.replace(' ', '_')}.log"
     began = time.monotonic()
     with log.open("wb") as sink:
         try:
