@@ -8,6 +8,7 @@ Of(first, others) == [client \in Clients |-> IF client = 0 THEN first ELSE other
 Asks1 == Of(1, 1)
 Asks2 == Of(2, 2)
 Asks3 == Of(3, 3)
+Asks32 == Of(3, 2)
 Asks21 == Of(2, 1)
 Asks10 == Of(1, 0)
 Asks02 == Of(0, 2)
@@ -129,13 +130,8 @@ SharesLog ==
 \* Every log has a record that was acknowledged as on disk.
 EveryLogStores == \A log \in AllLogs : \E t \in told : t.kind = "Stored" /\ t.log = log
 
-FullAndTold(log) == Kept(log) = Slots /\ \E t \in told : t.kind = "Full"
-
-\* A request is refused as the first log is full.
-FirstLogFull == FullAndTold(0)
-
-\* A request is refused as the second log is full.
-SecondLogFull == FullAndTold(1)
+\* Each log is full, and a request is refused.
+EachLogIsFull == (\A log \in AllLogs : Kept(log) = Slots) /\ \E t \in told : t.kind = "Full"
 
 \* A request is refused as numbers have ended, and slots are free.
 NumbersHaveEnded ==
