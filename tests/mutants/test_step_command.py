@@ -81,6 +81,11 @@ def test_a_sample_has_no_fault_that_is_known_to_survive(
     assert "limiter: 2 of 2 faults noticed (100.0%), 0 survivors with a reason" in capsys.readouterr().out
 
 
+def test_a_sample_is_of_one_protocol(hunted: None, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["session", "limiter", "--sample", "9"]) == 0
+    assert capsys.readouterr().out.count(" of 2 faults noticed ") == 1
+
+
 # --- Findings for the report -----------------------------------------------------------------------
 
 

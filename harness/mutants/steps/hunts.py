@@ -18,8 +18,11 @@ from harness.tla.model import Model
 PARALLEL = 2
 TOGETHER_MAX = 100
 """Faults that one run of TLC takes. Where TLC cannot evaluate one, it has to begin again with the others."""
-SECONDS_MAX = 60
-"""How long the models of one protocol in one stage take, without a fault, that are run for a fault."""
+STATES_MAX = 400_000
+"""States that the models of one protocol in one stage have, without a fault, that are run for a fault.
+
+It is not a time, because the verdict on a fault should not depend on the machine.
+"""
 
 Of = tuple[str, Verdict]
 """A protocol, and the verdict on a fault in its steps."""
@@ -59,22 +62,21 @@ def _hunt_among(chosen: Sequence[Model], comparison: Comparison, faults: Sequenc
     Yields a verdict on a fault for each model that it was run in.
     """
     alive = set(faults)
-    spent = dict.fromkeys(faults, 0.0)
+    spent = dict.fromkeys(faults, 0)
 
     def one(model: Model) -> list[Verdict]:
         if not alive:
             return []
         config.write(model)
         run = comparison.explore(model)
+        states = model.distinct or 0
         here = [
             change
             for change in faults
-            if change in alive
-            and change in run.changes
-            and (not spent[change] or spent[change] + run.seconds <= SECONDS_MAX)
+            if change in alive and change in run.changes and (not spent[change] or spent[change] + states <= STATES_MAX)
         ]
         for change in here:
-            spent[change] += run.seconds
+            spent[change] += states
         # The other run may notice one meanwhile.
         found = [verdict for verdict in _hunt_in_one(run, here) if verdict.change in alive]
         alive.difference_update(verdict.change for verdict in found if not verdict.survives)
