@@ -8,7 +8,6 @@ import pytest
 
 from codegen.ir import Enum, Record, UInt
 from harness.base.write_files import replace_whole
-from harness.mutants.steps import infection
 from harness.mutants.steps.changes import Change, changes_in
 from harness.mutants.steps.infection import DEFINITIONS, MODULE, NUMBERS_FROM, Comparison, compared
 from harness.mutants.steps.plan import changes_of
@@ -87,24 +86,21 @@ def test_a_fault_is_named_where_it_makes_a_difference(changes: list[Change], tmp
 def test_each_fault_of_the_limiter_differs_in_some_model_but_none_in_all_of_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(infection, "CONFIGS", tmp_path)
     changes = changes_of("limiter")
-    comparison = Comparison("limiter", changes, remember=True)
+    comparison = Comparison(changes)
     model = next(each for each in models.models_of("limiter") if each.name == "twin_uncapped")
     found = comparison.explore(model)
     assert len(found.changes) > len(changes) * 3 // 4
     assert not comparison.failing
-    assert comparison.explore(model) == found, "the second time, it is read from the file"
 
 
 def test_a_fault_that_tlc_cannot_evaluate_counts_as_one_that_differs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(infection, "CONFIGS", tmp_path)
     changes = changes_of("limiter")
     whole = next(each for each in changes if each.new == "env.index")
     broken = Change(whole.kind, whole.operator, whole.span, whole.old, "env.nothing", whole.site)
-    comparison = Comparison("limiter", [*changes, broken], remember=True)
+    comparison = Comparison([*changes, broken])
     model = next(each for each in models.models_of("limiter") if each.name == "twin_uncapped")
     assert broken in comparison.explore(model).changes
     assert comparison.failing == {len(changes)}

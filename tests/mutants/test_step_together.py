@@ -85,7 +85,7 @@ def _other(change: Change, new: str) -> Change:
 def _hunted(model: Model, changes: list[Change]) -> Found:
     formulas = formulas_of(model)
     assert formulas is not None
-    return hunt_in(model, formulas, changes, 3, 1.0)
+    return hunt_in(model, formulas, changes)
 
 
 def test_each_fault_is_killed_by_the_property_that_it_violates(model: Model, changes: list[Change]) -> None:

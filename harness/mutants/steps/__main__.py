@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.sample is not None:
             changes = _sampled([each for each in changes if not _is_listed(*each)], options.sample)
         found = []
-        for protocol, verdict in hunt_all(changes, remember=whole):
+        for protocol, verdict in hunt_all(changes):
             found.append((protocol, verdict))
             print(_line(verdict), flush=True)
         of = {name: [verdict for protocol, verdict in found if protocol == name] for name in names}

@@ -32,8 +32,8 @@ class Box:
 class Formulas:
     """behaviours: those of the model. properties: by name.
 
-    constants: the operators, as module and name, that TLC evaluates before it comes to a behaviour, or may: those that
-    a definition without parameters and variables uses.
+    constants: the operators, as module and name, that TLC evaluates before the first step, or may: those that the
+    initial states use, or a definition without parameters and variables.
     """
 
     behaviours: Box
@@ -56,6 +56,7 @@ def formulas_of(model: Model) -> Formulas | None:
     if behaviours is None or behaviours.initial is None or len(whole) < len(properties):
         return None
     fixed = [operator for operator in module.top.values() if not operator.parameters and operator.level == 0]
+    fixed += [module.top[name] for name in [text_at(behaviours.initial).strip()] if name in module.top]
     constants = frozenset((operator.module, operator.name) for operator in used_by(module, fixed))
     return Formulas(behaviours, whole, constants)
 

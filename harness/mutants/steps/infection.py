@@ -6,19 +6,17 @@ their values first differ. On all other models the fault changes nothing, so it 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.base.write_files import replace_whole
 from harness.mutants.steps.changes import Change, changed_site
-from harness.tla.model import CONFIGS, Model
+from harness.tla.model import Model
 from harness.tla.tlc import ROOT, TlcError
-from harness.tla.watching import digest_of, explore_printing, extending, position_of, positions_of, remembered
+from harness.tla.watching import explore_printing, extending, position_of, positions_of
 
 MODULE = "ComparedChanges"
 DEFINITIONS = """---- MODULE {module} ----
@@ -38,15 +36,11 @@ _PLACE = re.compile(
 
 @dataclass(frozen=True)
 class Infected:
-    """The run of one model.
-
-    changes: those that made a difference in it. failing: those that TLC could not evaluate, in this model or another.
-    """
+    """The run of one model, and the faults that made a difference in it."""
 
     model: Model
     seconds: float
     changes: frozenset[Change]
-    failing: frozenset[Change] = frozenset()
 
     @property
     def name(self) -> str:
@@ -54,8 +48,8 @@ class Infected:
 
 
 @dataclass
-class _Text:
-    """A module's text with its comparisons."""
+class Text:
+    """A module's text with its comparisons. Each has a number, the expression, and what the fault makes of it."""
 
     text: str
     regions: list[tuple[int, int, int]]
@@ -69,35 +63,19 @@ class _Text:
 
 
 class Comparison:
-    """Faults in the steps that a protocol's models have, and copies of the modules that compare them.
+    """Faults in the steps, and copies of the modules that compare them.
 
-    remember: whether to keep what was found for another comparison of the same faults.
     failing: faults that TLC could not evaluate. They are taken to make a difference wherever they may.
     """
 
-    def __init__(self, protocol: str, changes: Sequence[Change], remember: bool):
+    def __init__(self, changes: Sequence[Change]):
         self.changes = list(changes)
-        self.remember = remember
-        self.folder = CONFIGS / "compared" / protocol
         self.failing: set[int] = set()
-        names = "\n".join(str(change) + change.new for change in self.changes)
-        self._digest = hashlib.sha256((names + Path(__file__).read_text(encoding="utf-8")).encode()).hexdigest()
 
     def explore(self, model: Model) -> Infected:
-        """Explores a model, unless it was explored before with the same text. Raises TlcError if TLC cannot."""
-
-        def find() -> dict[str, Any]:
-            seconds, numbers = self._explore(model)
-            return {"seconds": seconds, "numbers": sorted(numbers), "failing": sorted(self.failing)}
-
-        if self.remember:
-            found = remembered(self.folder / f"{model.name}.json", digest_of(model) + self._digest, find)
-        else:
-            found = find()
-        self.failing |= set(found["failing"])
-        numbers = set(found["numbers"]) | self.failing
-        changes, failing = (frozenset(self.changes[number] for number in each) for each in (numbers, self.failing))
-        return Infected(model, found["seconds"], changes, failing)
+        """Explores a model. Raises TlcError if TLC cannot."""
+        seconds, numbers = self._explore(model)
+        return Infected(model, seconds, frozenset(self.changes[number] for number in numbers | self.failing))
 
     def _explore(self, model: Model) -> tuple[float, set[int]]:
         while True:
@@ -107,7 +85,7 @@ class Comparison:
                 try:
                     outcome, printed = explore_printing(model, Path(scratch))
                 except TlcError as error:
-                    guilty = _guilty(str(error), texts)
+                    guilty = number_in(str(error), texts)
                     if guilty is None or guilty in failing:
                         raise TlcError(f"{model.protocol}/{model.name}, with faults compared: {error}") from None
                     self.failing.add(guilty)
@@ -115,7 +93,7 @@ class Comparison:
             numbers = {number - NUMBERS_FROM for number in printed} & set(range(len(self.changes)))
             return outcome.seconds, numbers
 
-    def _write(self, folder: Path, without: set[int]) -> dict[str, _Text]:
+    def _write(self, folder: Path, without: set[int]) -> dict[str, Text]:
         texts = {}
         for file in dict.fromkeys(change.span.file for change in self.changes):
             own = [
@@ -131,7 +109,7 @@ class Comparison:
         return texts
 
 
-def _guilty(complaint: str, texts: dict[str, _Text]) -> int | None:
+def number_in(complaint: str, texts: Mapping[str, Text]) -> int | None:
     """Returns the fault whose new text TLC was evaluating when it failed, by the places in its complaint."""
     for line, column, module in reversed(_PLACE.findall(complaint)):
         if module in texts and (number := texts[module].number_at(int(line), int(column))) is not None:
@@ -139,7 +117,7 @@ def _guilty(complaint: str, texts: dict[str, _Text]) -> int | None:
     return None
 
 
-def compared(text: str, changes: Sequence[tuple[int, Change]]) -> _Text:
+def compared(text: str, changes: Sequence[tuple[int, Change]]) -> Text:
     r"""Returns a module's text in which each changed expression is compared with what the fault makes of it.
 
     Both texts begin a new line at the expression's column: lists of /\ and \/ depend on their columns.
@@ -163,4 +141,4 @@ def compared(text: str, changes: Sequence[tuple[int, Change]]) -> _Text:
     alone = "".join([*parts, text[at:]])
     whole = extending(alone, MODULE)
     moved = len(whole) - len(alone)
-    return _Text(whole, [(begin + moved, end + moved, number) for begin, end, number in regions])
+    return Text(whole, [(begin + moved, end + moved, number) for begin, end, number in regions])

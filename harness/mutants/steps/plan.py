@@ -1,7 +1,6 @@
 """Says which faults a protocol's own steps may have, and on which models each is run: those where it differs.
 
-The models come in stages. Looking for what differs in a model explores it once, so the larger ones wait until a fault
-has survived the smaller ones.
+The models come in stages, so the larger ones wait until a fault has survived the smaller ones.
 """
 
 from __future__ import annotations
@@ -24,21 +23,24 @@ SESSION = "session"
 class Stage:
     """Some small models that must hold.
 
-    quick: the quick ones, or the others. own: those of the protocol whose step has the fault, or those of others.
+    kind: `quick` ones, `others`, or `live` ones: these say what happens in the end, have few properties, and none that
+    is violated soon. own: those of the protocol whose step has the fault, or those of other protocols.
     """
 
-    quick: bool
+    kind: str
     own: bool
 
     def has(self, model: Model) -> bool:
-        return not model.must_fail and model.size == "small" and model.is_quick == self.quick
+        live = model.name.startswith("live_")
+        kind = "live" if live else "quick" if model.is_quick else "others"
+        return not model.must_fail and model.size == "small" and kind == self.kind
 
     def protocols(self, protocol: str, change: Change) -> list[str]:
         """Returns the protocols whose models may notice a fault in a step of this one."""
         return [protocol] if self.own else users_of(protocol, change)
 
 
-STAGES = [Stage(quick, own) for own in (True, False) for quick in (True, False)]
+STAGES = [Stage(kind, own) for own in (True, False) for kind in ("quick", "others", "live")]
 
 
 @functools.cache
@@ -66,12 +68,9 @@ def _changes(protocol: str, vocabulary: Vocabulary, folder: str) -> list[Change]
 
 
 def models_in(protocol: str, stage: Stage) -> list[Model]:
-    """Returns the models of a protocol in a stage, those with the fewest states first.
-
-    A model of what happens in the end has few properties, and none that is violated soon. So it comes last.
-    """
+    """Returns the models of a protocol in a stage, those with the fewest states first."""
     chosen = [model for model in models.models_of(protocol) if stage.has(model)]
-    return sorted(chosen, key=lambda model: (model.name.startswith("live_"), model.distinct or 0))
+    return sorted(chosen, key=lambda model: model.distinct or 0)
 
 
 def users_of(protocol: str, change: Change) -> list[str]:

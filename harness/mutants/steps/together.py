@@ -1,8 +1,9 @@
 """Hunts many faults in one run of a model.
 
-A run of TLC on one fault mostly starts up and reads modules. So the steps get the faults of a run together. The one
-that a behaviour has is a variable, chosen in its first state. TLC then explores the behaviours of all faults, one
-breadth after the other, and leaves a fault alone as soon as it has violated a property.
+A run of TLC on one fault mostly starts up and reads modules, and explores what the model explores without the fault. So
+the steps get the faults of a run together. The one that a behaviour has is a variable. A behaviour begins without one,
+and may get it in a state where it makes a difference: where the changed expression is evaluated and has another value.
+TLC explores all that, and leaves a fault alone as soon as it has violated a property.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.base.write_files import replace_whole
-from harness.mutants.steps.changes import Change
+from harness.mutants.steps.changes import Change, text_at
 from harness.mutants.steps.formulas import Formulas, text_in_place
-from harness.mutants.steps.infection import MODULE, NUMBERS_FROM, compared
+from harness.mutants.steps.infection import MODULE, NUMBERS_FROM, Text, compared, number_in
 from harness.tla import config, tlc
 from harness.tla.model import Model
 from harness.tla.tlc import ROOT, TlcError, TlcTimeout
@@ -25,25 +26,37 @@ from harness.tla.tlc import ROOT, TlcError, TlcTimeout
 HUNTED = "HuntedModel"
 CHOSEN = NUMBERS_FROM - 1
 """The register of TLC that has the fault of the behaviour that it is at. The register of each fault counts states."""
+DIFFERING = NUMBERS_FROM - 2
+"""The register that has the faults that make a difference in the state that TLC is at."""
+NO_FAULT = 0
 DONE = -1
 DEFINITIONS = f"""---- MODULE {MODULE} ----
 LOCAL INSTANCE TLC
-Compared(number, old, new) == IF TLCGet({CHOSEN}) = number THEN new ELSE old
+LOCAL INSTANCE Integers
+Compared(number, old, new) ==
+  IF TLCGet({CHOSEN}) = number THEN new
+    ELSE IF TLCGet({CHOSEN}) # {NO_FAULT} \\/ TLCGet(number) = {DONE} \\/ number \\in TLCGet({DIFFERING}) THEN old
+    ELSE IF old = new THEN old
+    ELSE IF TLCSet({DIFFERING}, TLCGet({DIFFERING}) \\cup {{number}}) THEN old ELSE old
 ====
 """
+TIMES_AS_MANY_MAX = 3
+"""A fault may make a model's states endless. It is given up when it has so many times as many, and STATES_MORE."""
 STATES_MORE = 1000
-"""A fault may have that many states beside a multiple of the model's, which is small for some."""
-_PRINTED = re.compile(r'<<\s*"(killed|given up)",\s*(\d+),\s*"(\w*)"\s*>>')
+STATES_EACH_SECOND = 1000
+"""TLC is stopped if it explores fewer, in the seconds of a processor."""
+_PRINTED = re.compile(r'<<\s*"(differs|killed|given up)",\s*(\d+),\s*"(\w*)"\s*>>')
 
 
 @dataclass
 class Found:
-    """Faults of a run that did not survive it.
+    """The findings of a run.
 
-    killed: the violated property. stopped: TLC's complaint, where it could not evaluate the steps. given_up: those with
-    too many states.
+    differing: the faults that made a difference. killed: the violated property. stopped: TLC's complaint, where it
+    could not evaluate the steps. given_up: those with too many states.
     """
 
+    differing: set[Change] = field(default_factory=set)
     killed: dict[Change, str] = field(default_factory=dict)
     stopped: dict[Change, str] = field(default_factory=dict)
     given_up: set[Change] = field(default_factory=set)
@@ -52,21 +65,16 @@ class Found:
         return change in self.killed or change in self.stopped or change in self.given_up
 
 
-def hunt_in(
-    model: Model, formulas: Formulas, changes: Sequence[Change], times_as_long_max: int, seconds: float
-) -> Found:
-    """Hunts faults in one model.
-
-    seconds: how long the model takes without a fault, on a processor. Raises TlcError if TLC cannot explore the model
-    for another reason than a fault.
-    """
+def hunt_in(model: Model, formulas: Formulas, changes: Sequence[Change]) -> Found:
+    """Hunts faults in one model. Raises TlcError if TLC cannot explore it for another reason than a fault."""
+    states_max = TIMES_AS_MANY_MAX * (model.distinct or 0) + STATES_MORE
     found = Found()
     left = list(changes)
     while left:
         with tempfile.TemporaryDirectory(prefix="stepwise-together-") as scratch:
             folder = Path(scratch)
-            watched = _write(model, formulas, left, times_as_long_max, folder)
-            limit = math.ceil(20 + times_as_long_max * seconds * len(left))
+            watched, texts = _write(model, formulas, left, states_max, folder)
+            limit = math.ceil(60 + states_max * len(left) / STATES_EACH_SECOND)
             guilty, complaint = None, ""
             try:
                 tlc.check(
@@ -80,13 +88,14 @@ def hunt_in(
                 complaint = "late"
             except TlcError as error:
                 complaint = str(error).strip().splitlines()[-1]
-                guilty = _guilty(error, left)
+                guilty = _guilty(error, left, texts)
                 if guilty is None:
                     raise TlcError(f"{model.protocol}/{model.name}, with faults together: {error}") from None
             _read(folder / "printed", left, found)
         if complaint == "late":
             found.given_up |= {change for change in left if not found.of(change)}
         elif guilty is not None and not found.of(guilty):
+            found.differing.add(guilty)
             found.stopped[guilty] = complaint
         left = [change for change in left if not found.of(change)] if guilty is not None else []
     return found
@@ -96,26 +105,34 @@ def _read(printed: Path, changes: Sequence[Change], found: Found) -> None:
     text = printed.read_text(encoding="utf-8") if printed.exists() else ""
     for word, number, name in _PRINTED.findall(text):
         change = changes[int(number) - NUMBERS_FROM]
-        if word == "killed":
+        if word == "differs":
+            found.differing.add(change)
+        elif word == "killed":
             found.killed.setdefault(change, name)
         else:
             found.given_up.add(change)
 
 
-def _guilty(error: TlcError, changes: Sequence[Change]) -> Change | None:
-    """Returns the fault of the behaviour in which TLC stopped."""
-    chosen = [state.variables["fault"] for state in error.trace if "fault" in state.variables]
-    return changes[int(chosen[-1]) - NUMBERS_FROM] if chosen else None
+def _guilty(error: TlcError, changes: Sequence[Change], texts: Mapping[str, Text]) -> Change | None:
+    """Returns the fault of the behaviour in which TLC stopped, or that TLC was about to compare."""
+    chosen = [int(state.variables["fault"]) for state in error.trace if "fault" in state.variables]
+    if not chosen:
+        return None
+    number = number_in(str(error), texts) if chosen[-1] == NO_FAULT else chosen[-1] - NUMBERS_FROM
+    return None if number is None else changes[number]
 
 
-def _write(model: Model, formulas: Formulas, changes: Sequence[Change], times_as_long_max: int, folder: Path) -> Model:
-    """Writes the steps with all faults, and the model that chooses one of them. Returns that model."""
+def _write(
+    model: Model, formulas: Formulas, changes: Sequence[Change], states_max: int, folder: Path
+) -> tuple[Model, dict[str, Text]]:
+    """Writes the steps with all faults, and the model that chooses one of them. Returns that model, and the steps."""
+    texts = {}
     for file in dict.fromkeys(change.span.file for change in changes):
         own = [(number, change) for number, change in enumerate(changes) if change.span.file == file]
         text = compared((ROOT / file).read_text(encoding="utf-8"), own)
         replace_whole(folder / Path(file).name, text.text)
+        texts[Path(file).stem] = text
     replace_whole(folder / f"{MODULE}.tla", DEFINITIONS)
-    states_max = times_as_long_max * (model.distinct or 0) + STATES_MORE
     replace_whole(folder / f"{HUNTED}.tla", _module(model, formulas, len(changes), states_max))
     settings = model.settings.model_copy(
         update={
@@ -129,7 +146,7 @@ def _write(model: Model, formulas: Formulas, changes: Sequence[Change], times_as
     )
     hunted = replace(model, module=folder / f"{HUNTED}.tla", config=folder / f"{HUNTED}.cfg", settings=settings)
     config.write(hunted)
-    return hunted
+    return hunted, texts
 
 
 def _module(model: Model, formulas: Formulas, faults: int, states_max: int) -> str:
@@ -142,43 +159,51 @@ def _module(model: Model, formulas: Formulas, faults: int, states_max: int) -> s
         "VARIABLE fault",
         f"Faults == {NUMBERS_FROM}..{NUMBERS_FROM + faults - 1}",
         "ASSUME \\A number \\in Faults : TLCSet(number, 0)",
-        f"ASSUME TLCSet({CHOSEN}, 0)",
+        f"ASSUME TLCSet({CHOSEN}, {NO_FAULT})",
+        f"ASSUME TLCSet({DIFFERING}, {{}})",
         f"Chosen == TLCSet({CHOSEN}, fault)",
         f"IsOver(number) == TLCGet(number) = {DONE}",
+        f"HasNone == fault = {NO_FAULT}",
         f"Over(word, name) == PrintT(<<word, fault, name>>) /\\ TLCSet(fault, {DONE})",
         "HuntedView == " + (f"<<fault, {model.settings.view}>>" if model.settings.view else "fault"),
         _operator("ModelInit", text_in_place(behaviours.initial)),
         _operator("ModelNext", text_in_place(behaviours.action)),
     ]
     for name, box in properties.items():
-        if box.initial is not None:
-            parts.append(_operator(f"Initial{name}", text_in_place(box.initial)))
         parts.append(_operator(f"Action{name}", text_in_place(box.action)))
         parts.append(_operator(f"Subscript{name}", text_in_place(box.subscript)))
+    parts += ["HuntedInit ==", f"  /\\ fault = {NO_FAULT}", "  /\\ Chosen", "  /\\ ModelInit"]
     # IF, because TLC takes each side of a disjunction of actions for a step of its own.
-    initial = [
-        f'  /\\ IF Initial{name} THEN TRUE ELSE Over("killed", "{name}")'
-        for name, box in properties.items()
-        if box.initial is not None
-    ]
-    parts += ["HuntedInit ==", "  /\\ fault \\in Faults", "  /\\ Chosen", "  /\\ ModelInit", *initial]
     steps = [
-        f"  /\\ IF IsOver(fault) \\/ Action{name} \\/ UNCHANGED Subscript{name} THEN TRUE\n"
+        f"  /\\ IF HasNone \\/ IsOver(fault) \\/ Action{name} \\/ UNCHANGED Subscript{name} THEN TRUE\n"
         f'       ELSE Over("killed", "{name}")'
         for name in properties
     ]
     parts += [
-        "HuntedNext ==",
+        "HuntedStep ==",
         "  /\\ Chosen",
-        "  /\\ ~ IsOver(fault)",
+        "  /\\ IF HasNone THEN TRUE ELSE ~ IsOver(fault)",
         "  /\\ ModelNext",
         "  /\\ UNCHANGED fault",
         *steps,
     ]
+    # TLC takes the steps of a state in this order, so all that differs in it is known by now.
+    parts += [
+        "HuntedFault ==",
+        "  /\\ HasNone",
+        f"  /\\ \\E differing \\in {{TLCGet({DIFFERING})}} :",
+        f"       /\\ TLCSet({DIFFERING}, {{}})",
+        "       /\\ \\E number \\in differing :",
+        '            /\\ IF TLCGet(number) = 0 THEN PrintT(<<"differs", number, "">>) ELSE ~ IsOver(number)',
+        "            /\\ fault' = number",
+        f"  /\\ UNCHANGED {text_at(behaviours.subscript)}",
+        "HuntedNext == HuntedStep \\/ HuntedFault",
+    ]
     states = [
         "HuntedInvariant ==",
         "  /\\ Chosen",
-        "  /\\ CASE IsOver(fault) -> TRUE",
+        "  /\\ CASE HasNone -> TRUE",
+        "       [] IsOver(fault) -> TRUE",
         *(f'       [] ~ {name} -> Over("killed", "{name}")' for name in model.settings.invariants),
         f'       [] TLCGet(fault) >= {states_max} -> Over("given up", "")',
         "       [] OTHER -> TLCSet(fault, TLCGet(fault) + 1)",
