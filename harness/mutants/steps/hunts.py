@@ -42,6 +42,8 @@ def hunt_all(changes: Sequence[tuple[str, Change]]) -> Iterator[Of]:
             ]
             for later in _hunt_among(models_in(name, stage), alive):
                 change = later.change
+                if not verdicts[change].survives:
+                    continue  # two runs have noticed it at the same time
                 verdicts[change] = verdicts[change].then(later)
                 if not later.survives:
                     yield protocol_of[change], verdicts[change]

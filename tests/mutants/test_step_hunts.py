@@ -1,0 +1,44 @@
+"""Tests that a fault gets one verdict, whichever models notice it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from codegen.ir import Span
+from harness.mutants.steps import hunts
+from harness.mutants.steps.changes import Change
+from harness.mutants.steps.hunt import Verdict
+from harness.mutants.steps.plan import Stage, models_in
+from harness.tla.model import Model
+
+PLACE = Span("spec/limiter/LimiterSteps.tla", 19, 19, 19, 23)
+FAULT = Change("comparison", "Least", PLACE, "a < b", "a >= b", PLACE)
+
+
+def test_a_fault_that_two_runs_notice_at_the_same_time_has_one_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2)
+
+    def noticed(model: Model, changes: Sequence[Change]) -> Iterator[Verdict]:
+        for change in changes:
+            both.wait(60)
+            yield Verdict(change, "killed", f"limiter/{model.name}", "Limited", 1, 0, 0.1)
+            both.wait(60)  # each has its verdict, and knows nothing of the other's
+
+    monkeypatch.setattr(hunts, "_hunt_in_one", noticed)
+    two = models_in("limiter", Stage("others", own=True))[:2]
+    monkeypatch.setattr(hunts, "models_in", lambda name, stage: two)
+    [(protocol, verdict)] = hunts.hunt_all([("limiter", FAULT)])
+    assert (protocol, verdict.how, verdict.models) == ("limiter", "killed", 1)
+
+
+def test_a_fault_that_no_run_notices_has_a_verdict_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unnoticed(model: Model, changes: Sequence[Change]) -> Iterator[Verdict]:
+        yield from (Verdict(change, "survives", "", "", 1, 0, 0.1) for change in changes)
+
+    monkeypatch.setattr(hunts, "_hunt_in_one", unnoticed)
+    [(protocol, verdict)] = hunts.hunt_all([("limiter", FAULT)])
+    assert (protocol, verdict.survives) == ("limiter", True)
+    assert verdict.models > 2
