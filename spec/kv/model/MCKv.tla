@@ -255,7 +255,7 @@ WriteOfFirstSession ==
 \* A client has read a value that is longer than a slot.
 LongIsRead == \E client \in Clients : reads[client].answer = "Value" /\ IsLong(reads[client].length)
 
-\* A read is on its way with the tail of an entry that is no more.
+\* A read is on its way with the tail of an entry that no longer exists.
 TailIsOfNoEntry ==
   \E packet \in completions :
     LET msg == packet.message IN

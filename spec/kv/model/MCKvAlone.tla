@@ -371,7 +371,7 @@ LateKinds == {<<"Get", 3, Short>>, <<"Update", 3, Long>>, <<"Insert", 3, Long>>,
 \* Bucket 2 of three: two ways of different versions, and a page that has one of them and another.
 TwoInBucket2 == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 5>>, <<"Clean", 4, 8>>>>>>, <<<<4, 8>>, <<5, 8>>>>)}
 
-\* The same bucket with one way, whose key has a tail. Key 4 in the page has one as well, or has none.
+\* Like TwoInBucket2, but the bucket has one way, and the key in it has a tail. Key 4 in the page has one as well, or has none.
 LongInBucket2 == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 61>>>>>>, <<<<5, 7>>, <<4, 52>>>>)}
 LongWithRoom == {Begun(<<<< >>, << >>, <<<<"Dirty", 3, 61>>>>>>, <<<<5, 7>>, <<4, 8>>>>)}
 

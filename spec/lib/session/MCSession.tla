@@ -116,7 +116,7 @@ WorkBeforeWrap ==
   /\ SequenceWrapped
   /\ \E packet \in requests : packet.message.kind = "Work" /\ packet.message.sequence > cells.session[0].sequence
 
-\* A host is told that it has other terms, and another is in a session.
+\* A host learns that it has other terms, while another host is in a session.
 RefusedForItsTerms ==
   /\ \E packet \in answers : packet.message.kind = "OtherTerms" /\ packet.peer \in Strangers
   /\ \E host \in Hosts \ Strangers : hosts[host].phase = "In"
@@ -209,7 +209,7 @@ RenewedMeanwhile ==
 \* A host relies on a session of which new tables know nothing.
 UnknownToFreshTables == fresh > 0 /\ \E host \in bereft : hosts[host].phase = "In" /\ cells.credential[0].secret = 0
 
-\* A host is told that the tables are too young to open a session.
+\* A host learns that the tables are too young to open a session.
 TablesTooYoung == \E packet \in answers : packet.message.kind = "TooEarly"
 
 \* A run of XDP and a run of TC are both under way for the same work.

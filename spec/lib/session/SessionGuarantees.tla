@@ -30,7 +30,7 @@ AnswersFit ==
 PartWith(number) == number \div SessionsOfPeer
 
 \* The daemon invites whoever asks, to a number of its own part. It opens a session for whoever shows a token that was made
-\* for it, with such a number, but not before its tables are older than a lease. Each token is made for who is told it.
+\* for it, with such a number, but not before its tables are older than a lease. Each token is for the host that gets it.
 InvitedAsTheyMay ==
   [][event'.from = "daemon" /\ event'.step = "UserStep" =>
        LET given == event'.given
@@ -47,7 +47,7 @@ InvitedAsTheyMay ==
                   /\ answer.kind = "Opened" => MadeFor(answer.secret, peer) /\ answer.secret # given.secret
              [] OTHER -> answer = given]_vars
 
-\* Only who has other terms is told so, and only a number that is not vacant is taken.
+\* OtherTerms goes only to a host with other terms, and Taken is answered only for a number that is not vacant.
 RefusedForAReason ==
   [][event'.step = "Begin" /\ event'.verdict = "Reply" =>
        CASE event'.message.kind = "OtherTerms" -> event'.given.secret # OwnTerms

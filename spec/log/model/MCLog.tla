@@ -108,7 +108,7 @@ UnsyncedIsGone == JustDown /\ Current.entries = << >> /\ \E t \in told : t.kind 
 \* Two segments have a record each.
 TwoSegmentsFilled == Cardinality({s \in DOMAIN segments : segments[s].entries # << >>}) > 1
 
-\* The machine went down, and of a key there is no more than what was applied elsewhere.
+\* The machine went down, and no segment has a record of a key that was applied elsewhere.
 OnlyApplied ==
   JustDown /\ \E client \in Clients :
     /\ store[client].version > 0
