@@ -98,11 +98,10 @@ def _line(report: Report) -> str:
         verdict = f"fails as it must: {violated}" if not report.surprises else f"VIOLATES {violated}"
     elif report.surprises:
         verdict = "UNEXPECTED"
-    name = f"{model.protocol}/{model.name}"
     size = f"{outcome.distinct:>9,} states  depth {outcome.depth or len(outcome.trace):>3}"
     if model.simulation:
         size = f"{outcome.states:>9,} states of {model.simulation.behaviours:,} behaviours"
-    return f"{name:<34} {verdict:<44} {size}  {outcome.seconds:6.1f} s"
+    return f"{model.full_name:<34} {verdict:<44} {size}  {outcome.seconds:6.1f} s"
 
 
 def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
@@ -113,7 +112,7 @@ def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
 
         def progress(text: str) -> None:
             if time.monotonic() - started > PROGRESS_AFTER_SECONDS:
-                print(f"  ... {model.protocol}/{model.name}: {text}", flush=True)
+                print(f"  ... {model.full_name}: {text}", flush=True)
 
         return run(model, recording=recording, progress=progress)
 
@@ -215,7 +214,7 @@ def _explain(report: Report, always: bool) -> None:
     text = "; ".join(report.surprises) or report.model.about
     if not text and not report.steps:
         return
-    name = f"{report.model.protocol}/{report.model.name}"
+    name = report.model.full_name
     print(f"\n{name}: " + (text or f"violates {violated_by(report.model, report.outcome) or report.outcome.verdict}"))
     if report.steps and report.diagram is not None:
         print(as_text(report.steps))

@@ -73,14 +73,13 @@ class Watch:
         return Reach(model, found["distinct"], found["seconds"], frozenset(found["arms"]))
 
     def _explore(self, model: Model) -> Reach:
-        name = f"{model.protocol}/{model.name}"
         try:
             outcome, numbers = explore_printing(model, self.folder)
         except TlcError as error:
-            raise TlcError(f"{name}: {error}") from None
+            raise TlcError(f"{model.full_name}: {error}") from None
         if model.distinct not in (None, outcome.distinct):
             raise TlcError(
-                f"{name}: {outcome.distinct:,} distinct states with arms watched, "
+                f"{model.full_name}: {outcome.distinct:,} distinct states with arms watched, "
                 f"{model.distinct:,} are recorded in models.yaml: run the check without --reach first"
             )
         arms = {number - NUMBERS_FROM for number in numbers} & set(range(len(self.arms)))

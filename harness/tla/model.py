@@ -50,6 +50,10 @@ class Model:
     twin_of: str | None = None
 
     @property
+    def full_name(self) -> str:
+        return f"{self.protocol}/{self.name}"
+
+    @property
     def must_fail(self) -> bool:
         return self.verdict != "holds"
 

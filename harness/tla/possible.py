@@ -28,19 +28,9 @@ def explore(
     Leaves the model's .cfg below build/check/. Raises TlcError if TLC reached no verdict.
     """
     config.write(model)
-    if not model.possible:
-        outcome = tlc.check(
-            model.module,
-            model.config,
-            model.search_path,
-            quick=quick,
-            simulation=model.simulation,
-            progress=progress,
-        )
-        return outcome, []
     with tempfile.TemporaryDirectory(prefix="stepwise-possible-") as scratch:
         folder = Path(scratch)
-        watched = _watched(model, folder)
+        watched = _watched(model, folder) if model.possible else model
         printed = folder / "printed"
         outcome = tlc.check(
             watched.module,

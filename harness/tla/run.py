@@ -67,7 +67,7 @@ def run(model: Model, *, recording: bool = False, progress: Callable[[str], None
     try:
         outcome, unseen = possible.explore(model, quick=quick, progress=progress)
     except TlcError as error:
-        raise TlcError(f"{model.protocol}/{model.name}: {error}") from None
+        raise TlcError(f"{model.full_name}: {error}") from None
     report = Report(model, outcome, _surprises(model, outcome, recording))
     if outcome.verdict == "holds":
         report.surprises += [f"never comes to a state of {name}, which its `possible` names" for name in unseen]
@@ -80,7 +80,7 @@ def run(model: Model, *, recording: bool = False, progress: Callable[[str], None
 def _save_diagram(model: Model, outcome: Outcome, steps: list[Step]) -> Path:
     violated = violated_by(model, outcome) or outcome.verdict
     meaning = sentences(model.search_path).get(violated, "")
-    title = f"{model.protocol}/{model.name} violates {violated}"
+    title = f"{model.full_name} violates {violated}"
     path = ROOT / "build" / "check" / f"{model.protocol}-{model.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(as_html(title, " ".join(filter(None, [model.about, meaning])), steps))

@@ -83,9 +83,7 @@ def test_a_fault_is_named_where_it_makes_a_difference(changes: list[Change], tmp
     assert names.index("IsFull: comparison: cell.count >= Limit -> cell.count < Limit") in none
 
 
-def test_each_fault_of_the_limiter_differs_in_some_model_but_none_in_all_of_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_each_fault_of_the_limiter_differs_in_some_model_but_none_in_all_of_nothing() -> None:
     changes = changes_of("limiter")
     comparison = Comparison(changes)
     model = next(each for each in models.models_of("limiter") if each.name == "twin_uncapped")
@@ -94,9 +92,7 @@ def test_each_fault_of_the_limiter_differs_in_some_model_but_none_in_all_of_noth
     assert not comparison.failing
 
 
-def test_a_fault_that_tlc_cannot_evaluate_counts_as_one_that_differs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_fault_that_tlc_cannot_evaluate_counts_as_one_that_differs() -> None:
     changes = changes_of("limiter")
     whole = next(each for each in changes if each.new == "env.index")
     broken = Change(whole.kind, whole.operator, whole.span, whole.old, "env.nothing", whole.site)

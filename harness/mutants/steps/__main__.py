@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from harness.base.command import counted
 from harness.mutants.catalogue import CatalogueError
@@ -43,24 +43,27 @@ def _table(verdicts: Sequence[Verdict]) -> str:
     return "\n".join(lines)
 
 
-def _listed(protocol: str, verdicts: Sequence[Verdict]) -> Compared:
-    """Compares the surviving faults of a protocol with its unseen.yaml. Raises TlcError if that cannot be read."""
-    surviving = [verdict.change.full_name for verdict in verdicts if verdict.survives]
-    return compared(surviving, [(each.fault, each.why) for each in unseen_of(protocol).faults])
+def _listed(protocol: str, faults: Iterable[Change]) -> Compared:
+    """Compares faults of a protocol with its unseen.yaml. Raises TlcError if that cannot be read."""
+    names = [change.full_name for change in faults]
+    return compared(names, [(each.fault, each.why) for each in unseen_of(protocol).faults])
+
+
+def _surviving(verdicts: Iterable[Verdict]) -> list[Change]:
+    return [verdict.change for verdict in verdicts if verdict.survives]
 
 
 def _sampled(changes: Sequence[tuple[str, Change]], count: int) -> list[tuple[str, Change]]:
     """Returns `count` faults of one protocol. The commit chooses it, and one with many faults more often.
 
-    Faults of all protocols would need the models of all of them, which takes most of the time.
+    Faults of all protocols would need the models of all of them, which takes most of the time. Faults that unseen.yaml
+    lists are left out: only a run on all faults asks whether nobody notices them.
     """
-    [(protocol, _)] = sampled(changes, min(count, 1), "fault")
-    return sampled([each for each in changes if each[0] == protocol], count, "fault")
-
-
-def _is_listed(protocol: str, change: Change) -> bool:
-    """Returns whether unseen.yaml says that nobody notices a fault. A run on all of them asks whether that is true."""
-    return not compared([change.full_name], [(each.fault, each.why) for each in unseen_of(protocol).faults]).unlisted
+    names = dict.fromkeys(name for name, _ in changes)
+    unlisted = {name: set(_listed(name, (change for of, change in changes if of == name)).unlisted) for name in names}
+    chosen = [(name, change) for name, change in changes if change.full_name in unlisted[name]]
+    [(protocol, _)] = sampled(chosen, min(count, 1), "fault")
+    return sampled([each for each in chosen if each[0] == protocol], count, "fault")
 
 
 def _judge(protocol: str, verdicts: Sequence[Verdict], whole: bool) -> bool:
@@ -71,8 +74,8 @@ def _judge(protocol: str, verdicts: Sequence[Verdict], whole: bool) -> bool:
     if not verdicts:
         return not whole or not unseen_of(protocol).faults
     noticed = sum(not verdict.survives for verdict in verdicts)
-    surviving = {verdict.change.full_name: verdict.change for verdict in verdicts if verdict.survives}
-    found = _listed(protocol, verdicts)
+    surviving = {change.full_name: change for change in _surviving(verdicts)}
+    found = _listed(protocol, surviving.values())
     print(
         f"{protocol}: {noticed} of {counted(len(verdicts), 'fault')} noticed ({noticed / len(verdicts):.1%}), "
         f"{counted(len(found.reasons), 'survivor')} with a reason"
@@ -101,14 +104,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not changes:
             raise TlcError(f"no fault has {options.only!r} in its line")
         if options.sample is not None:
-            changes = _sampled([each for each in changes if not _is_listed(*each)], options.sample)
+            changes = _sampled(changes, options.sample)
         found = []
         for protocol, verdict in hunt_all(changes):
             found.append((protocol, verdict))
             print(_line(verdict), flush=True)
         of = {name: [verdict for protocol, verdict in found if protocol == name] for name in names}
         for name, own in of.items() if whole else ():
-            run.keep("steps", name, findings(name, own, _listed(name, own)))
+            run.keep("steps", name, findings(name, own, _listed(name, _surviving(own))))
     except (CatalogueError, ResultsError, TlcError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

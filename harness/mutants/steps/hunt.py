@@ -64,7 +64,7 @@ def hunt(change: Change, run: Infected) -> Verdict:
     started = time.monotonic()
 
     def verdict(how: str, violated: str = "", given_up: int = 0) -> Verdict:
-        name = "" if how == "survives" else run.name
+        name = "" if how == "survives" else run.model.full_name
         return Verdict(change, how, name, violated, 1, given_up, time.monotonic() - started)
 
     with tempfile.TemporaryDirectory(prefix="stepwise-steps-") as folder:

@@ -79,8 +79,11 @@ def _hunt_among(chosen: Sequence[Model], faults: Sequence[Change]) -> Iterator[V
 def _hunt_in_one(model: Model, changes: Sequence[Change]) -> Iterator[Verdict]:
     """Hunts some faults in one model: together, but for those that TLC meets before the first step."""
     formulas = formulas_of(model)
-    together = [change for change in changes if formulas and (change.module, change.operator) not in formulas.constants]
-    apart = [change for change in changes if change not in together]
+    together: list[Change] = []
+    apart: list[Change] = []
+    for change in changes:
+        is_apart = formulas is None or (change.module, change.operator) in formulas.constants
+        (apart if is_apart else together).append(change)
     if apart:
         config.write(model)
         run = Comparison(apart).explore(model)
@@ -90,12 +93,11 @@ def _hunt_in_one(model: Model, changes: Sequence[Change]) -> Iterator[Verdict]:
     started = time.monotonic()
     found = hunt_in(model, formulas, together)
     seconds = (time.monotonic() - started) / (len(found.differing) or 1)
-    name = f"{model.protocol}/{model.name}"
     for change in together:
         given_up = int(change in found.given_up)
         if change in found.killed:
-            yield Verdict(change, "killed", name, found.killed[change], 1, given_up, seconds)
+            yield Verdict(change, "killed", model.full_name, found.killed[change], 1, given_up, seconds)
         elif change in found.stopped:
-            yield Verdict(change, "stopped", name, found.stopped[change], 1, given_up, seconds)
+            yield Verdict(change, "stopped", model.full_name, found.stopped[change], 1, given_up, seconds)
         elif change in found.differing or given_up:
             yield Verdict(change, "survives", "", "", 1, given_up, seconds)

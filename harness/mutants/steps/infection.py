@@ -42,10 +42,6 @@ class Infected:
     seconds: float
     changes: frozenset[Change]
 
-    @property
-    def name(self) -> str:
-        return f"{self.model.protocol}/{self.model.name}"
-
 
 @dataclass
 class Text:
@@ -87,7 +83,7 @@ class Comparison:
                 except TlcError as error:
                     guilty = number_in(str(error), texts)
                     if guilty is None or guilty in failing:
-                        raise TlcError(f"{model.protocol}/{model.name}, with faults compared: {error}") from None
+                        raise TlcError(f"{model.full_name}, with faults compared: {error}") from None
                     self.failing.add(guilty)
                     continue
             numbers = {number - NUMBERS_FROM for number in printed} & set(range(len(self.changes)))

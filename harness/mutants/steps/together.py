@@ -90,7 +90,7 @@ def hunt_in(model: Model, formulas: Formulas, changes: Sequence[Change]) -> Foun
                 complaint = str(error).strip().splitlines()[-1]
                 guilty = _guilty(error, left, texts)
                 if guilty is None:
-                    raise TlcError(f"{model.protocol}/{model.name}, with faults together: {error}") from None
+                    raise TlcError(f"{model.full_name}, with faults together: {error}") from None
             _read(folder / "printed", left, found)
         if complaint == "late":
             found.given_up |= {change for change in left if not found.of(change)}
@@ -173,7 +173,7 @@ def _module(model: Model, formulas: Formulas, faults: int, states_max: int) -> s
         parts.append(_operator(f"Action{name}", text_in_place(box.action)))
         parts.append(_operator(f"Subscript{name}", text_in_place(box.subscript)))
     parts += ["HuntedInit ==", f"  /\\ fault = {NO_FAULT}", "  /\\ Chosen", "  /\\ ModelInit"]
-    # IF, because TLC takes each side of a disjunction of actions for a step of its own.
+    # It is an IF, because TLC would take each side of a disjunction for a step of its own.
     steps = [
         f"  /\\ IF HasNone \\/ IsOver(fault) \\/ Action{name} \\/ UNCHANGED Subscript{name} THEN TRUE\n"
         f'       ELSE Over("killed", "{name}")'
@@ -187,7 +187,7 @@ def _module(model: Model, formulas: Formulas, faults: int, states_max: int) -> s
         "  /\\ UNCHANGED fault",
         *steps,
     ]
-    # TLC takes the steps of a state in this order, so all that differs in it is known by now.
+    # HuntedFault comes last: TLC takes the steps of a state in their order, and now all that differs is known.
     parts += [
         "HuntedFault ==",
         "  /\\ HasNone",
