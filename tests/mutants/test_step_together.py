@@ -30,6 +30,7 @@ MODEL = r"""---- MODULE Counter ----
 EXTENDS CounterSteps
 VARIABLES cell, note
 vars == <<cell, note>>
+Over(one, other) == "a name that the hunt might have given to something of its own"
 View == cell
 Init == cell = [count |-> First] /\ note = "begin"
 Next == \E amount \in {1, 2} : cell' = Step(cell, [amount |-> amount]) /\ note' = "step"

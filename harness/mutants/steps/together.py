@@ -115,7 +115,7 @@ def _read(printed: Path, changes: Sequence[Change], found: Found) -> None:
 
 def _guilty(error: TlcError, changes: Sequence[Change], texts: Mapping[str, Text]) -> Change | None:
     """Returns the fault of the behaviour in which TLC stopped, or that TLC was about to compare."""
-    chosen = [int(state.variables["fault"]) for state in error.trace if "fault" in state.variables]
+    chosen = [int(state.variables["hunted"]) for state in error.trace if "hunted" in state.variables]
     if not chosen:
         return None
     number = number_in(str(error), texts) if chosen[-1] == NO_FAULT else chosen[-1] - NUMBERS_FROM
@@ -150,63 +150,65 @@ def _write(
 
 
 def _module(model: Model, formulas: Formulas, faults: int, states_max: int) -> str:
+    """Returns the text of the model that chooses one of the faults. Its names begin so that no model has them."""
     behaviours = formulas.behaviours
     assert behaviours.initial is not None, "behaviours begin somewhere"
     properties = formulas.properties
     parts = [
         f"---- MODULE {HUNTED} ----",
         f"EXTENDS {model.module.stem}, TLC",
-        "VARIABLE fault",
-        f"Faults == {NUMBERS_FROM}..{NUMBERS_FROM + faults - 1}",
-        "ASSUME \\A number \\in Faults : TLCSet(number, 0)",
+        "VARIABLE hunted",
+        f"HuntedFaults == {NUMBERS_FROM}..{NUMBERS_FROM + faults - 1}",
+        "ASSUME \\A number \\in HuntedFaults : TLCSet(number, 0)",
         f"ASSUME TLCSet({CHOSEN}, {NO_FAULT})",
         f"ASSUME TLCSet({DIFFERING}, {{}})",
-        f"Chosen == TLCSet({CHOSEN}, fault)",
-        f"IsOver(number) == TLCGet(number) = {DONE}",
-        f"HasNone == fault = {NO_FAULT}",
-        f"Over(word, name) == PrintT(<<word, fault, name>>) /\\ TLCSet(fault, {DONE})",
-        "HuntedView == " + (f"<<fault, {model.settings.view}>>" if model.settings.view else "fault"),
-        _operator("ModelInit", text_in_place(behaviours.initial)),
-        _operator("ModelNext", text_in_place(behaviours.action)),
+        f"HuntedChosen == TLCSet({CHOSEN}, hunted)",
+        f"HuntedIsOver(number) == TLCGet(number) = {DONE}",
+        f"HuntedHasNone == hunted = {NO_FAULT}",
+        f"HuntedOver(word, name) == PrintT(<<word, hunted, name>>) /\\ TLCSet(hunted, {DONE})",
+        "HuntedView == " + (f"<<hunted, {model.settings.view}>>" if model.settings.view else "hunted"),
+        _operator("HuntedModelInit", text_in_place(behaviours.initial)),
+        _operator("HuntedModelNext", text_in_place(behaviours.action)),
     ]
     for name, box in properties.items():
-        parts.append(_operator(f"Action{name}", text_in_place(box.action)))
-        parts.append(_operator(f"Subscript{name}", text_in_place(box.subscript)))
-    parts += ["HuntedInit ==", f"  /\\ fault = {NO_FAULT}", "  /\\ Chosen", "  /\\ ModelInit"]
+        parts.append(_operator(f"HuntedAction{name}", text_in_place(box.action)))
+        parts.append(_operator(f"HuntedSubscript{name}", text_in_place(box.subscript)))
+    parts += ["HuntedInit ==", f"  /\\ hunted = {NO_FAULT}", "  /\\ HuntedChosen", "  /\\ HuntedModelInit"]
     # It is an IF, because TLC would take each side of a disjunction for a step of its own.
     steps = [
-        f"  /\\ IF HasNone \\/ IsOver(fault) \\/ Action{name} \\/ UNCHANGED Subscript{name} THEN TRUE\n"
-        f'       ELSE Over("killed", "{name}")'
+        f"  /\\ IF HuntedHasNone \\/ HuntedIsOver(hunted)\n"
+        f"          \\/ HuntedAction{name} \\/ UNCHANGED HuntedSubscript{name}\n"
+        f'       THEN TRUE ELSE HuntedOver("killed", "{name}")'
         for name in properties
     ]
     parts += [
         "HuntedStep ==",
-        "  /\\ Chosen",
-        "  /\\ IF HasNone THEN TRUE ELSE ~ IsOver(fault)",
-        "  /\\ ModelNext",
-        "  /\\ UNCHANGED fault",
+        "  /\\ HuntedChosen",
+        "  /\\ IF HuntedHasNone THEN TRUE ELSE ~ HuntedIsOver(hunted)",
+        "  /\\ HuntedModelNext",
+        "  /\\ UNCHANGED hunted",
         *steps,
     ]
     # HuntedFault comes last: TLC takes the steps of a state in their order, and now all that differs is known.
     parts += [
         "HuntedFault ==",
-        "  /\\ HasNone",
+        "  /\\ HuntedHasNone",
         f"  /\\ \\E differing \\in {{TLCGet({DIFFERING})}} :",
         f"       /\\ TLCSet({DIFFERING}, {{}})",
         "       /\\ \\E number \\in differing :",
-        '            /\\ IF TLCGet(number) = 0 THEN PrintT(<<"differs", number, "">>) ELSE ~ IsOver(number)',
-        "            /\\ fault' = number",
+        '            /\\ IF TLCGet(number) = 0 THEN PrintT(<<"differs", number, "">>) ELSE ~ HuntedIsOver(number)',
+        "            /\\ hunted' = number",
         f"  /\\ UNCHANGED {text_at(behaviours.subscript)}",
         "HuntedNext == HuntedStep \\/ HuntedFault",
     ]
     states = [
         "HuntedInvariant ==",
-        "  /\\ Chosen",
-        "  /\\ CASE HasNone -> TRUE",
-        "       [] IsOver(fault) -> TRUE",
-        *(f'       [] ~ {name} -> Over("killed", "{name}")' for name in model.settings.invariants),
-        f'       [] TLCGet(fault) >= {states_max} -> Over("given up", "")',
-        "       [] OTHER -> TLCSet(fault, TLCGet(fault) + 1)",
+        "  /\\ HuntedChosen",
+        "  /\\ CASE HuntedHasNone -> TRUE",
+        "       [] HuntedIsOver(hunted) -> TRUE",
+        *(f'       [] ~ {name} -> HuntedOver("killed", "{name}")' for name in model.settings.invariants),
+        f'       [] TLCGet(hunted) >= {states_max} -> HuntedOver("given up", "")',
+        "       [] OTHER -> TLCSet(hunted, TLCGet(hunted) + 1)",
     ]
     return "\n".join([*parts, *states, "===="]) + "\n"
 
