@@ -64,41 +64,69 @@ class Found:
     def of(self, change: Change) -> bool:
         return change in self.killed or change in self.stopped or change in self.given_up
 
+    def add(self, other: Found) -> None:
+        self.differing |= other.differing
+        self.killed |= other.killed
+        self.stopped |= other.stopped
+        self.given_up |= other.given_up
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why TLC could not go on. guilty: the fault that it met, if it could say in which behaviour it was."""
+
+    error: TlcError
+    guilty: Change | None
+
 
 def hunt_in(model: Model, formulas: Formulas, changes: Sequence[Change]) -> Found:
     """Hunts faults in one model. Raises TlcError if TLC cannot explore it for another reason than a fault."""
-    states_max = TIMES_AS_MANY_MAX * (model.distinct or 0) + STATES_MORE
     found = Found()
     left = list(changes)
     while left:
-        with tempfile.TemporaryDirectory(prefix="stepwise-together-") as scratch:
-            folder = Path(scratch)
-            watched, texts = _write(model, formulas, left, states_max, folder)
-            limit = math.ceil(60 + states_max * len(left) / STATES_EACH_SECOND)
-            guilty, complaint = None, ""
-            try:
-                tlc.check(
-                    watched.module,
-                    watched.config,
-                    [folder, *model.search_path],
-                    printed=folder / "printed",
-                    processor_seconds_max=limit,
-                )
-            except TlcTimeout:
-                complaint = "late"
-            except TlcError as error:
-                complaint = str(error).strip().splitlines()[-1]
-                guilty = _guilty(error, left, texts)
-                if guilty is None:
-                    raise TlcError(f"{model.full_name}, with faults together: {error}") from None
-            _read(folder / "printed", left, found)
-        if complaint == "late":
-            found.given_up |= {change for change in left if not found.of(change)}
-        elif guilty is not None and not found.of(guilty):
+        stop = _run(model, formulas, left, found)
+        if stop is None:
+            break
+        guilty = stop.guilty
+        if guilty is None and len(left) > 1:
+            for half in (left[: len(left) // 2], left[len(left) // 2 :]):
+                found.add(hunt_in(model, formulas, half))
+            break
+        if guilty is None:
+            if _run(model, formulas, [], found) is not None:
+                raise TlcError(f"{model.full_name}, with faults together: {stop.error}")
+            guilty = left[0]
+        if not found.of(guilty):
             found.differing.add(guilty)
-            found.stopped[guilty] = complaint
-        left = [change for change in left if not found.of(change)] if guilty is not None else []
+            found.stopped[guilty] = str(stop.error).strip().splitlines()[-1]
+        left = [change for change in left if not found.of(change)]
     return found
+
+
+def _run(model: Model, formulas: Formulas, changes: Sequence[Change], found: Found) -> Stop | None:
+    """Hunts faults until TLC cannot go on, or to the end: then it returns None."""
+    states_max = TIMES_AS_MANY_MAX * (model.distinct or 0) + STATES_MORE
+    with tempfile.TemporaryDirectory(prefix="stepwise-together-") as scratch:
+        folder = Path(scratch)
+        watched, texts = _write(model, formulas, changes, states_max, folder)
+        stop = None
+        late = False
+        try:
+            tlc.check(
+                watched.module,
+                watched.config,
+                [folder, *model.search_path],
+                printed=folder / "printed",
+                processor_seconds_max=math.ceil(60 + states_max * (len(changes) + 1) / STATES_EACH_SECOND),
+            )
+        except TlcTimeout:
+            late = True
+        except TlcError as error:
+            stop = Stop(error, _guilty(error, changes, texts))
+        _read(folder / "printed", changes, found)
+    if late:
+        found.given_up |= {change for change in changes if not found.of(change)}
+    return stop
 
 
 def _read(printed: Path, changes: Sequence[Change], found: Found) -> None:
