@@ -14,6 +14,7 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     if not resolved.user:
         check_forwards(resolved, steps, errors)
     check_user(resolved, steps, errors)
+    check_passes(resolved, steps, errors)
 
 
 def check_contended(resolved: Resolved, steps: Steps, errors: Errors) -> None:
@@ -82,6 +83,20 @@ def check_again(resolved: Resolved, plan: SectionPlan, facts: StepFacts, errors:
                     "it must be a Drop that leaves the cell as it is",
                 )
             )
+
+
+def check_passes(resolved: Resolved, steps: Steps, errors: Errors) -> None:
+    """Checks that steps of the sweep and of restore only go on or end: there is no packet to send."""
+    for step in dict.fromkeys(plan.step for _, plans in resolved.passes() for plan in plans):
+        for leaf in steps[step].ends:
+            if leaf.verdict not in ("Continue", "Drop"):
+                errors.add(
+                    StepSignature(
+                        leaf.span,
+                        f"the sweep or restore runs {step}, which ends with {leaf.verdict}",
+                        "it must end with Continue or Drop: there is no packet to send",
+                    )
+                )
 
 
 def check_forwards(resolved: Resolved, steps: Steps, errors: Errors) -> None:

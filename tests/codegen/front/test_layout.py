@@ -112,7 +112,8 @@ def test_env(folder):
     assert protocol.tick_ns == 1024
 
 
-def test_sweep(folder):
+def test_sweep(tmp_path):
+    folder = kit.write(tmp_path / "sample", "Step(cell, msg) == Continue(cell, msg)", ["Step"])
     override = {
         "hooks": {"xdp": [{"cell": "Step"}]},
         "budget": {"sweep": {"insns": 10, "states": 10, "stack": 10}},

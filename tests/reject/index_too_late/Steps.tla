@@ -5,6 +5,7 @@ Choose(entry, msg) == Continue(entry, [msg EXCEPT !.chosen = entry.owner % 64, !
 Step(cell, msg) == Continue([cell EXCEPT !.open = TRUE], [msg EXCEPT !.chosen = msg.delta, !.place = msg.delta])
 Mark(entry, msg) == Continue([entry EXCEPT !.used = TRUE], msg)
 Look(entry, msg) == IF msg.delta = 0 THEN Forward(entry, msg) ELSE Continue(entry, msg)
+Pass(entry, msg) == IF msg.delta = 0 THEN Drop(entry, msg) ELSE Continue(entry, msg)
 Write(own, msg) == Continue([own EXCEPT !.count = 1], msg)
 Fill(own, msg) == Continue([own EXCEPT !.count = 2], msg)
 Find(entry, msg) == Reply([entry EXCEPT !.used = TRUE], msg)

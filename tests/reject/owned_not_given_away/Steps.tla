@@ -13,4 +13,5 @@ Give(entry, msg) == Reply([entry EXCEPT !.used = TRUE], msg)
 Fill(own, msg) == Continue([own EXCEPT !.count = 4], msg)
 Answer(entry, msg) == Reply(entry, msg)
 Clear(own, msg) == Continue([own EXCEPT !.count = 0], msg)
+Free(entry, msg) == Continue([entry EXCEPT !.used = FALSE], msg)
 ====
