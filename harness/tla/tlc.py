@@ -32,6 +32,8 @@ EXIT_VERDICTS = {
     13: "property",
     14: "assert",
 }
+EXIT_REFUSALS = (150, 151)
+"""TLC cannot read the modules, or the configuration."""
 
 # Message codes: tlc2.output.EC.
 VERSION = 2262
@@ -53,11 +55,13 @@ class TlcError(Exception):
     """TLC could not be run, or refused its input. The message is for the user.
 
     trace: the states up to the one where TLC stopped, if it has got so far.
+    refused: whether TLC refused the modules or the configuration, and explored nothing.
     """
 
-    def __init__(self, message: str, trace: Sequence[State] = ()):
+    def __init__(self, message: str, trace: Sequence[State] = (), *, refused: bool = False):
         super().__init__(message)
         self.trace = list(trace)
+        self.refused = refused
 
 
 class TlcTimeout(TlcError):
@@ -311,7 +315,11 @@ def check(
     verdict = EXIT_VERDICTS.get(process.returncode)
     # TLC's exit code is 0 also where a property could not be evaluated in an initial state.
     if verdict is None or (verdict == "holds" and reader.errors):
-        raise TlcError(_complaint(f"TLC could not check {config.name}", process.returncode, reader), outcome.trace)
+        raise TlcError(
+            _complaint(f"TLC could not check {config.name}", process.returncode, reader),
+            outcome.trace,
+            refused=process.returncode in EXIT_REFUSALS,
+        )
     outcome.verdict = verdict
     return outcome
 

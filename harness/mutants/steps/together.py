@@ -88,12 +88,12 @@ def hunt_in(model: Model, formulas: Formulas, changes: Sequence[Change]) -> Foun
         if stop is None:
             break
         guilty = stop.guilty
-        if guilty is None and len(left) > 1:
+        if guilty is None and len(left) > 1 and not stop.error.refused:
             for half in (left[: len(left) // 2], left[len(left) // 2 :]):
                 found.add(hunt_in(model, formulas, half))
             break
         if guilty is None:
-            if _run(model, formulas, [], found) is not None:
+            if stop.error.refused or _run(model, formulas, [], found) is not None:
                 raise TlcError(f"{model.full_name}, with faults together: {stop.error}")
             guilty = left[0]
         if not found.of(guilty):
