@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codegen import ir
 from codegen.analysis.step_facts import StepFacts, Steps
 from codegen.errors import Errors, LayoutInconsistent, StepSignature
 from codegen.layout.resolve import Resolved, position
@@ -38,7 +39,7 @@ def check_contended(resolved: Resolved, steps: Steps, errors: Errors) -> None:
 
 def check_user(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     in_row = isinstance(resolved.layout.hooks.user, list)
-    verdicts: tuple[str, ...] = ("Reply", "Drop")
+    verdicts: tuple[str, ...] = ir.VERDICTS_OF_USER
     instead = "it must end with Reply or Drop"
     if in_row:
         verdicts, instead = ("Continue", *verdicts), "it must end with Continue, Reply or Drop"
@@ -89,7 +90,7 @@ def check_passes(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     """Checks that steps of the sweep and of restore only go on or end: there is no packet to send."""
     for step in dict.fromkeys(plan.step for _, plans in resolved.passes() for plan in plans):
         for leaf in steps[step].ends:
-            if leaf.verdict not in ("Continue", "Drop"):
+            if leaf.verdict not in ir.VERDICTS_OF_PASSES:
                 errors.add(
                     StepSignature(
                         leaf.span,

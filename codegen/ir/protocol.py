@@ -7,6 +7,15 @@ from dataclasses import dataclass
 from codegen.ir.nodes import Step
 from codegen.ir.types import Record
 
+VERDICTS = ("Continue", "Reply", "Forward", "Drop")
+"""The ends of a step in xdp and tc."""
+
+VERDICTS_OF_USER = ("Reply", "Drop")
+"""The ends of the only section of the user hook. One of a list may continue as well."""
+
+VERDICTS_OF_PASSES = ("Continue", "Drop")
+"""The ends of a step in a pass of the sweep or of restore: there is no packet to send."""
+
 
 @dataclass(frozen=True)
 class When:
@@ -234,6 +243,15 @@ class Protocol:
         """Returns the steps of the drain and of recovery, each once."""
         found = {section.step.name: section.step for section in self.drain.sections} if self.drain else {}
         return (*found.values(), *((self.recovery.step,) if self.recovery else ()))
+
+    def verdicts_of(self, step: str) -> tuple[str, ...]:
+        """Returns the verdicts with which a step may end in all hooks that run it."""
+        allowed = set(VERDICTS)
+        if any(section.step.name == step for section in self.user):
+            allowed &= {*VERDICTS_OF_USER, *(("Continue",) if self.user_row else ())}
+        if any(section.step.name == step for one in self.sweep for section in one.sections):
+            allowed &= set(VERDICTS_OF_PASSES)
+        return tuple(verdict for verdict in VERDICTS if verdict in allowed)
 
     @property
     def environment(self) -> Record:

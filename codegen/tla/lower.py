@@ -26,7 +26,6 @@ Fallback = TypeVar("Fallback")
 Sides = tuple[ir.Expr, ir.Expr]
 """The cell and the message of a result."""
 
-VERDICTS = ("Continue", "Reply", "Forward", "Drop")
 RESULT = ("verdict", "cell", "msg")
 
 
@@ -142,10 +141,10 @@ class Lowering:
             if isinstance(condition, ir.Literal):
                 return then if condition.value else otherwise
             return ir.Decide(condition, then, otherwise, site.operator, verdict.span)
-        if verdict.operation != "string" or verdict.name not in VERDICTS:
+        if verdict.operation != "string" or verdict.name not in ir.VERDICTS:
             raise Stop(
                 ResultMalformed(
-                    verdict.span, "this is not a verdict", f"write {', '.join(VERDICTS[:-1])} or {VERDICTS[-1]}"
+                    verdict.span, "this is not a verdict", f"write {', '.join(ir.VERDICTS[:-1])} or {ir.VERDICTS[-1]}"
                 )
             )
         return self.split(verdict.name, (cell, message), site, {})

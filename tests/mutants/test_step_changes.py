@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codegen import ir
-from codegen.ir import Enum
+from codegen.ir import VERDICTS, Enum
 from harness.mutants.steps import changes
 from harness.mutants.steps.changes import KINDS, Change, changed, changes_in
 from harness.mutants.steps.plan import changes_of
@@ -128,6 +128,16 @@ def test_members_are_exchanged_within_their_enum(found: list[Change]) -> None:
         ("Reply", "Forward"),
         ("Drop", "Continue"),
     }
+
+
+def test_a_verdict_becomes_the_next_that_the_generator_accepts() -> None:
+    found = {str(change) for change in changes_of("lock") if change.kind == "other member"}
+    verdicts = {text.split(":", 3)[3].strip() for text in found if text.split(": ")[-1].split(" ")[0] in VERDICTS}
+    # The daemon's step may not forward, and one that the sweep runs may not reply.
+    assert "OnForwarded: other member: Drop -> Reply" in verdicts
+    assert "Reclaim: other member: Continue -> Drop" in verdicts
+    assert "Claim: other member: Continue -> Reply" in verdicts
+    assert not any("OnForwarded" in text and "Forward" in text.split(": ")[-1] for text in verdicts)
 
 
 def test_an_arm_gets_the_result_of_its_neighbour(found: list[Change]) -> None:

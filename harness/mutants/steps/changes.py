@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeGuard
 
-from codegen.ir import Enum, Record, Span, Type
+from codegen.ir import VERDICTS, Enum, Record, Span, Type
 from codegen.tla import sany
 from harness.mutants.steps.vocabulary import Vocabulary, alike
 from harness.tla.syntax import parts_of
@@ -36,8 +36,6 @@ BOUNDS = {"<": "<=", ">": ">=", r"\leq": "<", r"\geq": ">"}
 
 WRITTEN = {"/=": r"#|/=", r"\leq": r"<=|=<|\\leq", r"\geq": r">=|\\geq", r"\lor": r"\\/|\\lor", r"\land": r"/\\|\\land"}
 """How operators may be written, where this is not SANY's name."""
-
-VERDICTS = ("Continue", "Reply", "Forward", "Drop")
 
 
 @dataclass(frozen=True)
@@ -91,14 +89,23 @@ class Site:
     indices: dict[str, frozenset[str]]
 
 
-def changes_in(module: sany.Module, operators: Iterable[sany.Operator], vocabulary: Vocabulary) -> list[Change]:
-    """Returns the faults of these operators, in the order of the text. No two of them have the same name."""
+def changes_in(
+    module: sany.Module,
+    operators: Iterable[sany.Operator],
+    vocabulary: Vocabulary,
+    verdicts: Mapping[str, tuple[str, ...]] | None = None,
+) -> list[Change]:
+    """Returns the faults of these operators, in the order of the text. No two of them have the same name.
+
+    verdicts: those that the generator lets an operator end with, by its number; all where it is not named.
+    """
     chosen = list(operators)
     indices = dict(pair for operator in chosen for pair in _indices(operator.body))
     found: dict[tuple[Span, int, int, str], Change] = {}
     for operator in chosen:
         scope = _scope_of(operator, chosen)
-        for site in _sites(operator.body, scope, vocabulary, module.operators, indices):
+        words = replace(vocabulary, verdicts=(verdicts or {}).get(operator.uid, VERDICTS))
+        for site in _sites(operator.body, scope, words, module.operators, indices):
             for kind, make in KINDS.items():
                 for span, new in make(site):
                     around = site.whole if encloses(site.whole, span) else span
@@ -359,9 +366,9 @@ def _other_member(site: Site) -> Made:
         for clause in node.operands[1:]:
             path, value = parts_of(clause)
             yield from _next_members(value, vocabulary.type_at(node.operands[0], parts_of(path)))
-    elif is_application(node, *VERDICTS):
-        at = VERDICTS.index(node.operator.name)
-        yield _name_of(node), VERDICTS[(at + 1) % len(VERDICTS)]
+    elif is_application(node, *vocabulary.verdicts):
+        at = vocabulary.verdicts.index(node.operator.name)
+        yield _name_of(node), vocabulary.verdicts[(at + 1) % len(vocabulary.verdicts)]
     elif isinstance(node, sany.Apply) and node.operator.kind == "user":
         for operand in node.operands:
             yield from _next_members(operand, vocabulary.kind)

@@ -8,12 +8,15 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from codegen.emit.branch_numbers import unique_steps
+from codegen.ir import VERDICTS, Protocol
+from codegen.tla import sany
 from harness.base.protocols import protocols
 from harness.mutants.steps.changes import Change, changes_in
 from harness.mutants.steps.vocabulary import Vocabulary
 from harness.tla import models
 from harness.tla.model import LIBRARY, Model
-from harness.tla.syntax import compiled_of, files_of, steps_of
+from harness.tla.syntax import compiled_of, files_of, steps_of, used_by
 from harness.tla.tlc import ROOT
 
 SESSION = "session"
@@ -64,7 +67,19 @@ def _opens_sessions(protocol: str) -> bool:
 def _changes(protocol: str, vocabulary: Vocabulary, folder: str) -> list[Change]:
     steps = steps_of(protocol)
     own = [operator for operator in steps.operators if operator.span.file.startswith(f"{folder}/")]
-    return changes_in(steps.module, own, vocabulary)
+    return changes_in(steps.module, own, vocabulary, _verdicts(compiled_of(protocol), steps.module))
+
+
+def _verdicts(protocol: Protocol, module: sany.Module) -> dict[str, tuple[str, ...]]:
+    """Returns the verdicts that the generator lets each operator end with, by its number: those of all steps with it.
+
+    A fault with another verdict is refused, and reaches no model.
+    """
+    allowed: dict[str, set[str]] = {}
+    for step in unique_steps(protocol):
+        for operator in used_by(module, [module.top[step.name]]):
+            allowed.setdefault(operator.uid, set(VERDICTS)).intersection_update(protocol.verdicts_of(step.name))
+    return {uid: tuple(verdict for verdict in VERDICTS if verdict in kept) for uid, kept in allowed.items()}
 
 
 def models_in(protocol: str, stage: Stage) -> list[Model]:

@@ -14,10 +14,12 @@ class Vocabulary:
 
     kind: the kinds of messages.
     records: the records that a step's parameters stand for, by the names that the steps give them.
+    verdicts: those with which a step may end.
     """
 
     kind: ir.Enum
     records: dict[str, ir.Record]
+    verdicts: tuple[str, ...] = ir.VERDICTS
 
     @staticmethod
     def of(protocol: ir.Protocol) -> Vocabulary:
