@@ -64,12 +64,6 @@ class Found:
     def of(self, change: Change) -> bool:
         return change in self.killed or change in self.stopped or change in self.given_up
 
-    def add(self, other: Found) -> None:
-        self.differing |= other.differing
-        self.killed |= other.killed
-        self.stopped |= other.stopped
-        self.given_up |= other.given_up
-
 
 @dataclass(frozen=True)
 class Stop:
@@ -82,25 +76,29 @@ class Stop:
 def hunt_in(model: Model, formulas: Formulas, changes: Sequence[Change]) -> Found:
     """Hunts faults in one model. Raises TlcError if TLC cannot explore it for another reason than a fault."""
     found = Found()
-    left = list(changes)
-    while left:
-        stop = _run(model, formulas, left, found)
-        if stop is None:
-            break
-        guilty = stop.guilty
-        if guilty is None and len(left) > 1 and not stop.error.refused:
-            for half in (left[: len(left) // 2], left[len(left) // 2 :]):
-                found.add(hunt_in(model, formulas, half))
-            break
-        if guilty is None:
-            if stop.error.refused or _run(model, formulas, [], found) is not None:
-                raise TlcError(f"{model.full_name}, with faults together: {stop.error}")
-            guilty = left[0]
-        if not found.of(guilty):
-            found.differing.add(guilty)
-            found.stopped[guilty] = str(stop.error).strip().splitlines()[-1]
-        left = [change for change in left if not found.of(change)]
+    _hunt_among(model, formulas, changes, found)
     return found
+
+
+def _hunt_among(model: Model, formulas: Formulas, changes: Sequence[Change], found: Found) -> None:
+    """Hunts some faults, and goes on after each that TLC cannot evaluate."""
+    stop = _run(model, formulas, changes, found)
+    if stop is None:
+        return
+    guilty = stop.guilty
+    if guilty is None and len(changes) == 1 and _run(model, formulas, [], found) is None:
+        guilty = changes[0]
+    if stop.error.refused or (guilty is None and len(changes) == 1):
+        raise TlcError(f"{model.full_name}, with faults together: {stop.error}")
+    if guilty is not None and not found.of(guilty):
+        found.differing.add(guilty)
+        found.stopped[guilty] = str(stop.error).strip().splitlines()[-1]
+    # In halves, because TLC also stops at other faults near this one: each time only those with it begin anew.
+    left = [change for change in changes if not found.of(change)]
+    middle = (len(left) + 1) // 2
+    for half in (left[:middle], left[middle:]):
+        if half:
+            _hunt_among(model, formulas, half, found)
 
 
 def _run(model: Model, formulas: Formulas, changes: Sequence[Change], found: Found) -> Stop | None:
