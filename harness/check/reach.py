@@ -29,7 +29,7 @@ WatchedArm(number, result) == IF WatchedFirst(number) THEN result ELSE result
 WatchedCondition(false, true, value) == IF value THEN WatchedFirst(true) ELSE ~ WatchedFirst(false)
 ====
 """
-NUMBERS_FROM = 1_000_000
+NUMBERS_FROM = 1_000
 """Numbers of TLC's registers, of which each arm has one. Models may use the lower ones."""
 
 

@@ -28,7 +28,8 @@ Compared(number, old, new) ==
     ELSE IF old = new THEN old ELSE IF TLCSet(number, TRUE) /\\ PrintT(number) THEN old ELSE old
 ====
 """
-NUMBERS_FROM = 2_000_000
+NUMBERS_FROM = 10_000
+"""TLC has an array up to the largest number of a register, and copies it to make room for a larger one."""
 _PLACE = re.compile(
     r"line (\d+), col(?:umn)? (\d+)(?: to line \d+, col(?:umn)? \d+)? (?:of module|in) (\w+)", re.IGNORECASE
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,10 @@ CHOSEN = NUMBERS_FROM - 1
 """The register of TLC that has the fault of the behaviour that it is at. The register of each fault counts states."""
 DIFFERING = NUMBERS_FROM - 2
 """The register that has the faults that make a difference in the state that TLC is at."""
+TOGETHER_MAX = 200
+"""Faults in one run: TLC reads twice as many in more than twice the time."""
+LONG_SECONDS = 10
+"""A run that stops later than this has explored so much that the half of it is worth a start."""
 NO_FAULT = 0
 DONE = -1
 DEFINITIONS = f"""---- MODULE {MODULE} ----
@@ -76,12 +81,14 @@ class Stop:
 def hunt_in(model: Model, formulas: Formulas, changes: Sequence[Change]) -> Found:
     """Hunts faults in one model. Raises TlcError if TLC cannot explore it for another reason than a fault."""
     found = Found()
-    _hunt_among(model, formulas, changes, found)
+    for at in range(0, len(changes), TOGETHER_MAX):
+        _hunt_among(model, formulas, changes[at : at + TOGETHER_MAX], found)
     return found
 
 
 def _hunt_among(model: Model, formulas: Formulas, changes: Sequence[Change], found: Found) -> None:
     """Hunts some faults, and goes on after each that TLC cannot evaluate."""
+    started = time.monotonic()
     stop = _run(model, formulas, changes, found)
     if stop is None:
         return
@@ -93,12 +100,13 @@ def _hunt_among(model: Model, formulas: Formulas, changes: Sequence[Change], fou
     if guilty is not None and not found.of(guilty):
         found.differing.add(guilty)
         found.stopped[guilty] = str(stop.error).strip().splitlines()[-1]
-    # In halves, because TLC also stops at other faults near this one: each time only those with it begin anew.
     left = [change for change in changes if not found.of(change)]
-    middle = (len(left) + 1) // 2
-    for half in (left[:middle], left[middle:]):
-        if half:
-            _hunt_among(model, formulas, half, found)
+    # Whether in halves is a question of speed alone: TLC often stops at several faults, and begins anew after each.
+    halves = guilty is None or time.monotonic() - started > LONG_SECONDS
+    middle = (len(left) + 1) // 2 if halves else len(left)
+    for part in (left[:middle], left[middle:]):
+        if part:
+            _hunt_among(model, formulas, part, found)
 
 
 def _run(model: Model, formulas: Formulas, changes: Sequence[Change], found: Found) -> Stop | None:
