@@ -71,7 +71,7 @@ fill protocol *options:
 # Run every test in two workers, or pytest with the given arguments
 [group('evidence')]
 test *pytest_arguments: fresh build
-    if (($#)); then {{ python }} -m pytest "$@"; else {{ python }} -m pytest --numprocesses 2 --dist loadfile --durations 20; fi
+    if (($#)); then {{ python }} -m pytest "$@"; else {{ python }} -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 20; fi
 
 # Run every check that takes hours, one after the other; docs/nightly.md has the last figures
 [group('evidence')]

@@ -1,4 +1,4 @@
-"""Sums up the commands that tests/test_commands.py ran, before pytest's own last line."""
+"""Runs the slowest files first, and sums up the commands that tests/test_commands.py ran, before pytest's last line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,31 @@ import pytest
 
 COMMAND = "command"
 
+SLOWEST = (
+    "conform/test_conform.py",
+    "test_commands.py",
+    "live/test_fuzz.py",
+    "check/test_check.py",
+    "conform/test_frame.py",
+    "live/test_log.py",
+    "mutants/test_step_command.py",
+    "mutants/test_step_changes.py",
+    "check/test_reach.py",
+    "live/test_fuzz_all.py",
+)
+"""Files that take a minute or more. A worker that took one of them last would leave the other with nothing to do."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     # Smoke runs must not overwrite what a user has measured. `just report --results build/test/results` shows theirs.
     os.environ.setdefault("STEPWISE_RESULTS", str(Path(config.rootpath) / "build/test/results"))
     # pytest counts a SystemExit as a failed test and continues with the next. An interrupt stops it after clean-up.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    place = {config.rootpath / "tests" / name: at for at, name in enumerate(SLOWEST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
 @pytest.fixture
