@@ -234,13 +234,15 @@ SkipSection(r) ==
 (***************************************************************************)
 
 \* One packet of the rare path: decide from the tables, send the answer.  (What
-\* the daemon drops, or says again while it is on its way, is left out: it changes
-\* no table and no packet.)
+\* the daemon says again while it is on its way is left out: it changes no table
+\* and no packet.  Neither does what it drops, but that is an event.)
 ServeForwarded(packet, env) ==
   /\ packet \in AtDaemon
   /\ ~ DaemonRuns
-  /\ \E run \in {[NewRun("User", packet, env.now, env.random, 0) EXCEPT !.age = env.age]} : Execute(run, LAMBDA next : runs \o next, completions)
-  /\ <<cells, runs, completions>>' # <<cells, runs, completions>>
+  /\ \E run \in {[NewRun("User", packet, env.now, env.random, 0) EXCEPT !.age = env.age]} :
+       \E result \in {SectionResult(run)} :
+         /\ Executed(run, result, LAMBDA next : runs \o next, completions)
+         /\ result.verdict = "Drop" \/ <<cells, runs, completions>>' # <<cells, runs, completions>>
   /\ UNCHANGED <<sweep, requests>>
 
 Pass(sweeping) == Passes[sweeping.pass]

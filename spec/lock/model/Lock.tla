@@ -337,6 +337,38 @@ DaemonNamesTheEntry ==
              [] event'.message.kind = "Release" -> IF own = {} THEN entry = 0 ELSE entry \in own
              [] OTHER -> TRUE]_vars
 
+\* The daemon answers all that XDP passes on to it.
+DaemonAnswers == [][event'.step = "UserStep" => event'.verdict = "Reply"]_vars
+
+\* A completion gets the entry that the daemon named: for a new share if it is vacant, for one that is given back if it is
+\* the client's, and held. From then on it is the client's, and nobody else gets it. (A section that lost its races did
+\* nothing, here and below.)
+ClaimsWhatItMay ==
+  [][event'.step = "Claim" /\ ~ Contention =>
+       LET given == event'.given
+           named == cells.overflow[given.entry]
+       IN  /\ event'.message.claimed =
+                CASE given.kind = "Acquire" -> named.state = "Vacant"
+                  [] given.kind = "Release" -> given.entry \in Entries(given.client, given.slot, {"Held"})
+                  [] OTHER -> FALSE
+           /\ event'.message.claimed =>
+                cells.overflow'[given.entry] = [state |-> IF given.kind = "Acquire" THEN "Joining" ELSE "Leaving",
+                                                client |-> given.client, slot |-> given.slot]]_vars
+
+\* Whoever has got its entry is answered at once, and so is a release that needs none. Nobody else is.
+CompletesWhatItMay ==
+  [][event'.from # "sweep" /\ event'.step = "OnCompletion" /\ event'.given.kind \in {"Acquire", "Release"} /\ ~ Contention =>
+       LET given == event'.given
+       IN  (event'.message.kind # given.kind) = (given.claimed \/ (given.kind = "Release" /\ given.entry = 0))]_vars
+
+\* What the daemon has rejected stays rejected, and TC gives nothing back for it.
+RejectedStaysRejected ==
+  [][event'.step = "OnCompletion" /\ event'.given.kind = "Rejected" => event'.message.kind = "Rejected" /\ UNCHANGED cells]_vars
+
+\* A share gets an overflow entry only in a cell that is not free.
+SpilledForAReason ==
+  [][event'.step = "OnCompletion" /\ event'.message.kept => cells.lock[event'.given.slot].mode # "Free"]_vars
+
 \* The daemon is needed for a second share of a client, for more sharers than the cell holds, and for a share that lives
 \* in an overflow entry, in a shared lock after the one in the cell, in an exclusive one before it. All else is answered
 \* at once. (A section that lost its races did nothing.)

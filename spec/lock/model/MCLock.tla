@@ -22,6 +22,7 @@ EndlessBoth == Asks(1000, 1000)
 Asks21 == Asks(2, 1)
 Asks31 == Asks(3, 1)
 Asks3 == Asks(3, 3)
+Asks32 == Asks(3, 2)
 Asks10 == Asks(1, 0)
 Asks20 == Asks(2, 0)
 Asks40 == Asks(4, 0)
@@ -42,6 +43,8 @@ Wild ==
     \cup {WildRequest("Acquire", "Shared", ACell, 2), WildRequest("Acquire", "Exclusive", ACell, 3),
           WildRequest("Release", "Free", ACell, 3)}
 
+AsksForNoMode == {WildRequest("Acquire", "Free", ACell, 1)}
+
 \* It joins the others, or gives back what it does not have.
 Joins == {WildRequest("Acquire", "Shared", ACell, 1), WildRequest("Release", "Free", ACell, 1)}
 
@@ -55,7 +58,26 @@ KeepsASpilledShare ==
       script == << <<"Acquire", "Shared">>, <<"Acquire", "Shared">>, <<"Release", "Free">>, <<"Acquire", "Exclusive">> >>
   IN  asked = NoRequest \/ <<asked.kind, asked.mode>> = script[asked.sequence]
 
+\* Client 0 takes three shares. After the first, client 1 takes one, and gives it back after the second.
+LeavesAHole ==
+  \A client \in Clients :
+    LET asked == clients[client].waiting
+        other == clients[1 - client].done
+    IN  \/ asked = NoRequest
+        \/ /\ asked.kind = IF client = 1 /\ asked.sequence = 2 THEN "Release" ELSE "Acquire"
+           /\ other = IF client = 1 THEN asked.sequence ELSE asked.sequence - 1
+
+\* Client 0 asks when client 1 is in the cell. That has its second share later than client 0 dies.
+DiesBeforeTheSecond ==
+  /\ clients[0].waiting = NoRequest \/ 1 \in cells.lock[1].holders
+  /\ cells.session[1].sequence = 2 => clients[0].phase = "Out"
+
 (* States that models must reach: `possible` in models.yaml. *)
+
+\* A client has the last overflow entry, and the one before is vacant.
+LastEntryIsOwned ==
+  /\ cells.overflow[OverflowCapacity - 1].state = "Held"
+  /\ cells.overflow[OverflowCapacity - 2].state = "Vacant"
 
 \* Two shares of a cell are spilled.
 TwoSpilled == \E slot \in DOMAIN cells.lock : cells.lock[slot].spilled = 2
