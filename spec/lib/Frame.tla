@@ -140,11 +140,12 @@ SectionResult(run) ==
         ELSE ProgramStep(run.hook, run.at, table[index], run.message, env)
 
 \* The effect of a section's result on its run: the rest of the run, the messages
-\* sent, and the event for the reader.
+\* sent, and the event for the reader.  "Skip" is the verdict of a section that
+\* lost its races: the run goes on.
 Outcome(run, result) ==
   LET section == SectionOf(run)
       last == run.at = Len(ProgramSections(run.hook))
-      ends == last \/ result.verdict # "Continue"
+      ends == last \/ result.verdict \notin {"Continue", "Skip"}
       daemon == run.hook = "User"
   IN  [rest |-> IF ends THEN << >> ELSE << [run EXCEPT !.at = @ + 1, !.message = result.msg] >>,
        answers |-> IF result.verdict = "Reply" /\ ~ daemon THEN {Packet(run.peer, ProgramAnswer(result.msg))} ELSE {},
@@ -226,7 +227,7 @@ SkipSection(r) ==
   /\ SectionOf(runs[r]).table \notin ProgramLocked
   /\ Len(runs) > 1 \/ sweep.pass > 0
   /\ LET run == runs[r]
-     IN  Proceed(run, [verdict |-> "Continue", msg |-> run.message], LAMBDA next : InPlace(r, next))
+     IN  Proceed(run, [verdict |-> "Skip", msg |-> run.message], LAMBDA next : InPlace(r, next))
   /\ UNCHANGED <<cells, sweep, requests, completions>>
 
 (***************************************************************************)

@@ -312,11 +312,13 @@ RefusedForAReason ==
               [] mode = "Exclusive" -> (\E other \in Clients \ {client} : HasShare(other, slot)) \/ NoEntryFor(client, slot)
               [] OTHER -> TRUE]_vars
 
-\* An acquire is granted or rejected, a release is done or rejected. Until then both stay what they are.
+\* An acquire is granted or rejected, a release is done or rejected. Until then both stay what they are. The daemon opens a
+\* session, or says why not.
 AnswersFit ==
   [][event'.step \in {"OnRequest", "OnCompletion", "UserStep"} =>
        CASE event'.given.kind = "Acquire" -> event'.message.kind \in {"Acquire", "Granted", "Rejected"}
          [] event'.given.kind = "Release" -> event'.message.kind \in {"Release", "Released", "Rejected"}
+         [] event'.given.kind = "Open" -> event'.message.kind \in {"Opened", "Uninvited", "TooEarly"}
          [] OTHER -> TRUE]_vars
 
 \* Released is answered only to a client that had a share in the cell. (The sweep gives back for others.)
@@ -344,7 +346,7 @@ DaemonAnswers == [][event'.step = "UserStep" => event'.verdict = "Reply"]_vars
 \* the client's, and held. From then on it is the client's, and nobody else gets it. (A section that lost its races did
 \* nothing, here and below.)
 ClaimsWhatItMay ==
-  [][event'.step = "Claim" /\ ~ Contention =>
+  [][event'.step = "Claim" /\ event'.verdict # "Skip" =>
        LET given == event'.given
            named == cells.overflow[given.entry]
        IN  /\ event'.message.claimed =
@@ -357,7 +359,7 @@ ClaimsWhatItMay ==
 
 \* Whoever has got its entry is answered at once, and so is a release that needs none. Nobody else is.
 CompletesWhatItMay ==
-  [][event'.from # "sweep" /\ event'.step = "OnCompletion" /\ event'.given.kind \in {"Acquire", "Release"} /\ ~ Contention =>
+  [][event'.from # "sweep" /\ event'.step = "OnCompletion" /\ event'.given.kind \in {"Acquire", "Release"} /\ event'.verdict # "Skip" =>
        LET given == event'.given
        IN  (event'.message.kind # given.kind) = (given.claimed \/ (given.kind = "Release" /\ given.entry = 0))]_vars
 
@@ -371,9 +373,9 @@ SpilledForAReason ==
 
 \* The daemon is needed for a second share of a client, for more sharers than the cell holds, and for a share that lives
 \* in an overflow entry, in a shared lock after the one in the cell, in an exclusive one before it. All else is answered
-\* at once. (A section that lost its races did nothing.)
+\* at once.
 FewNeedTheDaemon ==
-  [][event'.step = "OnRequest" /\ event'.message.kind \in {"Acquire", "Release"} /\ ~ Contention
+  [][event'.step = "OnRequest" /\ event'.message.kind \in {"Acquire", "Release"} /\ event'.verdict # "Skip"
      => LET client == event'.given.client
             lock == cells.lock[event'.given.slot]
         IN  CASE event'.given.kind = "Release" -> lock.spilled > 0 /\ (lock.mode = "Exclusive") = (client \in lock.holders)

@@ -115,7 +115,7 @@ ReadersHear ==
 \* The daemon is needed for a key that is not in its bucket and that the page may have, or for which the bucket has no room, and for
 \* long values. All else is answered at once. (A section that lost its races did nothing.)
 FewNeedTheDaemon ==
-  [][event'.step = "OnOccRequest" /\ event'.message.kind = event'.given.kind /\ ~ Contention
+  [][event'.step = "OnOccRequest" /\ event'.message.kind = event'.given.kind /\ event'.verdict # "Skip"
        /\ event'.given.kind \in {"Lock", "Commit", "Abort", "Insert", "Update", "Delete", "Get"} =>
        LET key == event'.given.key
        IN  /\ event'.given.kind \notin {"Commit", "Abort"}
