@@ -122,6 +122,7 @@ def _run(model: Model, formulas: Formulas, changes: Sequence[Change], found: Fou
                 watched.module,
                 watched.config,
                 [folder, *model.search_path],
+                quick=model.seconds < LONG_SECONDS,
                 printed=folder / "printed",
                 processor_seconds_max=math.ceil(60 + states_max * (len(changes) + 1) / STATES_EACH_SECOND),
             )
