@@ -16,10 +16,11 @@ from harness.tla import config, models
 from harness.tla.model import Model
 
 PARALLEL = 2
-STATES_MAX = 400_000
-"""States that the models of one protocol in one stage have, without a fault, that are run for a fault.
+SECONDS_MAX = 100.0
+"""Seconds that models.yaml has recorded for the models of one protocol in one stage that are run for one fault.
 
-It is not a time, because the verdict on a fault should not depend on the machine.
+They are recorded ones, because the verdict on a fault should not depend on the machine. A fault that nobody can notice
+would take as long as all models together.
 """
 
 Of = tuple[str, Verdict]
@@ -56,19 +57,18 @@ def _hunt_among(chosen: Sequence[Model], faults: Sequence[Change]) -> Iterator[V
     Yields a verdict on a fault for each model in which it makes a difference.
     """
     alive = set(faults)
-    spent = dict.fromkeys(faults, 0)
+    spent = dict.fromkeys(faults, 0.0)
 
     def one(model: Model) -> list[Verdict]:
-        states = model.distinct or 0
         here = [
             change
             for change in faults
-            if change in alive and (not spent[change] or spent[change] + states <= STATES_MAX)
+            if change in alive and (not spent[change] or spent[change] + model.seconds <= SECONDS_MAX)
         ]
         # The other run may notice one meanwhile.
         found = [verdict for verdict in _hunt_in_one(model, here) if verdict.change in alive]
         for verdict in found:
-            spent[verdict.change] += states
+            spent[verdict.change] += model.seconds
         alive.difference_update(verdict.change for verdict in found if not verdict.survives)
         return found
 

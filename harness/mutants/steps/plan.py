@@ -83,9 +83,9 @@ def _verdicts(protocol: Protocol, module: sany.Module) -> dict[str, tuple[str, .
 
 
 def models_in(protocol: str, stage: Stage) -> list[Model]:
-    """Returns the models of a protocol in a stage, those with the fewest states first."""
+    """Returns the models of a protocol in a stage, the shortest first."""
     chosen = [model for model in models.models_of(protocol) if stage.has(model)]
-    return sorted(chosen, key=lambda model: model.distinct or 0)
+    return sorted(chosen, key=lambda model: model.seconds)
 
 
 def users_of(protocol: str, change: Change) -> list[str]:
