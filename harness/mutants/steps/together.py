@@ -48,6 +48,7 @@ Compared(number, old, new) ==
 TIMES_AS_MANY_MAX = 3
 """A fault may make a model's states endless. It is given up when it has so many times as many, and STATES_MORE."""
 STATES_MORE = 1000
+STATES_UNRECORDED = 30_000
 STATES_EACH_SECOND = 1000
 """TLC is stopped if it explores fewer, in the seconds of a processor."""
 _PRINTED = re.compile(r'<<\s*"(differs|killed|given up)",\s*(\d+),\s*"(\w*)"\s*>>')
@@ -111,7 +112,7 @@ def _hunt_among(model: Model, formulas: Formulas, changes: Sequence[Change], fou
 
 def _run(model: Model, formulas: Formulas, changes: Sequence[Change], found: Found) -> Stop | None:
     """Hunts faults until TLC cannot go on, or to the end: then it returns None."""
-    states_max = TIMES_AS_MANY_MAX * (model.distinct or 0) + STATES_MORE
+    states_max = TIMES_AS_MANY_MAX * (model.distinct or STATES_UNRECORDED) + STATES_MORE
     with tempfile.TemporaryDirectory(prefix="stepwise-together-") as scratch:
         folder = Path(scratch)
         watched, texts = _write(model, formulas, changes, states_max, folder)
@@ -242,6 +243,8 @@ def _module(model: Model, formulas: Formulas, faults: int, states_max: int) -> s
         "  /\\ CASE HuntedHasNone -> TRUE",
         "       [] HuntedIsOver(hunted) -> TRUE",
         *(f'       [] ~ {name} -> HuntedOver("killed", "{name}")' for name in model.settings.invariants),
+        # TLC asks for states that it will not explore as well, and as often as it comes to them.
+        *(f"       [] ~ {name} -> TRUE" for name in model.settings.constraints),
         f'       [] TLCGet(hunted) >= {states_max} -> HuntedOver("given up", "")',
         "       [] OTHER -> TLCSet(hunted, TLCGet(hunted) + 1)",
     ]
