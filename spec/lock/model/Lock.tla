@@ -291,11 +291,12 @@ NobodyOwnsTooMuch == \A client \in Clients : Cardinality(Owned(client)) <= MaxOw
 HasShare(client, slot) ==
   client \in cells.lock[slot].holders \/ Entries(client, slot, {"Joining", "Held", "Leaving"}) # {}
 
-\* This client cannot have an overflow entry for another share of the cell.
-NoEntryFor(client, slot) ==
-  \/ \A i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "Vacant"
-  \/ Cardinality(Owned(client)) >= MaxOwned
-  \/ cells.lock[slot].spilled >= MaxSpilled
+\* The share that this acquire asks for cannot have an overflow entry, and has none yet.
+NoEntryFor(acquire) ==
+  \/ cells.lock[acquire.slot].spilled >= MaxSpilled
+  \/ /\ ~ acquire.claimed
+     /\ \/ \A i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "Vacant"
+        \/ Cardinality(Owned(acquire.client)) >= MaxOwned
 
 \* A release is refused only where its client has no share in the cell. A shared acquire is refused only where the lock is
 \* exclusive, and an exclusive one where another has a share. Either is refused if its share cannot have an overflow entry.
@@ -308,8 +309,8 @@ RefusedForAReason ==
             slot == event'.given.slot
             mode == event'.given.mode
         IN  CASE event'.given.kind = "Release" -> ~ HasShare(client, slot)
-              [] mode = "Shared" -> cells.lock[slot].mode = "Exclusive" \/ NoEntryFor(client, slot)
-              [] mode = "Exclusive" -> (\E other \in Clients \ {client} : HasShare(other, slot)) \/ NoEntryFor(client, slot)
+              [] mode = "Shared" -> cells.lock[slot].mode = "Exclusive" \/ NoEntryFor(event'.given)
+              [] mode = "Exclusive" -> (\E other \in Clients \ {client} : HasShare(other, slot)) \/ NoEntryFor(event'.given)
               [] OTHER -> TRUE]_vars
 
 \* An acquire is granted or rejected, a release is done or rejected. Until then both stay what they are. The daemon opens a

@@ -7,6 +7,7 @@ OneCell(lock) == 0
 \* One of two cells: the first is that of no lock, or of all others.
 SecondCell(lock) == 1
 ACell == CHOOSE lock \in LockIds : TRUE
+TwoInEither(lock) == IF lock \in {ACell, CHOOSE other \in LockIds : other # ACell} THEN 0 ELSE 1
 CellOfItsOwn(lock) == IF lock = ACell THEN 1 ELSE 0
 
 \* Locks are called by model values.
@@ -23,6 +24,7 @@ Asks21 == Asks(2, 1)
 Asks31 == Asks(3, 1)
 Asks3 == Asks(3, 3)
 Asks32 == Asks(3, 2)
+Asks6 == Asks(6, 6)
 Asks10 == Asks(1, 0)
 Asks20 == Asks(2, 0)
 Asks40 == Asks(4, 0)
@@ -57,6 +59,15 @@ KeepsASpilledShare ==
   LET asked == clients[0].waiting
       script == << <<"Acquire", "Shared">>, <<"Acquire", "Shared">>, <<"Release", "Free">>, <<"Acquire", "Exclusive">> >>
   IN  asked = NoRequest \/ <<asked.kind, asked.mode>> = script[asked.sequence]
+
+\* Client 0 takes four shares, and gives two back.
+TakesFour ==
+  LET asked == clients[0].waiting IN asked = NoRequest \/ (asked.kind = "Release") = (asked.sequence >= 5)
+
+\* Client 0 takes three shares, and then gives them back, or asks to be the only one.
+TakesThree ==
+  LET asked == clients[0].waiting
+  IN  asked = NoRequest \/ (<<asked.kind, asked.mode>> = <<"Acquire", "Shared">>) = (asked.sequence <= 3)
 
 \* Client 0 takes three shares. After the first, client 1 takes one, and gives it back after the second.
 LeavesAHole ==
