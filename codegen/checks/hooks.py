@@ -87,7 +87,7 @@ def check_again(resolved: Resolved, plan: SectionPlan, facts: StepFacts, errors:
 
 
 def check_passes(resolved: Resolved, steps: Steps, errors: Errors) -> None:
-    """Checks that steps of the sweep and of restore only go on or end: there is no packet to send."""
+    """Checks that steps of the sweep and of restore only go on or end: they have no packet to send."""
     for step in dict.fromkeys(plan.step for _, plans in resolved.passes() for plan in plans):
         for leaf in steps[step].ends:
             if leaf.verdict not in ir.VERDICTS_OF_PASSES:
@@ -95,7 +95,7 @@ def check_passes(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                     StepSignature(
                         leaf.span,
                         f"the sweep or restore runs {step}, which ends with {leaf.verdict}",
-                        "it must end with Continue or Drop: there is no packet to send",
+                        "it must end with Continue or Drop: it has no packet to send",
                     )
                 )
 

@@ -14,7 +14,7 @@ VERDICTS_OF_USER = ("Reply", "Drop")
 """The ends of the only section of the user hook. One of a list may continue as well."""
 
 VERDICTS_OF_PASSES = ("Continue", "Drop")
-"""The ends of a step in a pass of the sweep or of restore: there is no packet to send."""
+"""The ends of a step in a pass of the sweep or of restore: it has no packet to send."""
 
 
 @dataclass(frozen=True)
