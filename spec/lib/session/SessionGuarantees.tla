@@ -38,7 +38,9 @@ InvitedAsTheyMay ==
            peer == event'.to[2]
            part == peer % (Sessions \div SessionsOfPeer)
        IN  CASE given.kind = "Ask" ->
-                  answer.kind = "Invited" /\ PartWith(answer.client) = part /\ MadeFor(answer.secret, peer)
+                  /\ answer.kind = "Invited" /\ MadeFor(answer.secret, peer)
+                  /\ PartWith(answer.client) = part
+                  /\ answer.client % SessionsOfPeer = given.client % SessionsOfPeer
              [] given.kind = "Open" ->
                   /\ answer.client = given.client
                   /\ answer.kind = CASE ~ MadeFor(given.secret, peer) \/ PartWith(given.client) # part -> "Uninvited"
@@ -93,4 +95,114 @@ SweptInTime ==
                   \/ session.state # "Closing" /\ (session.deadline + 1 + TimeModulus - clock) % TimeModulus <= Lease + 2
              [] event'.step = "Retire" -> session.state # "Closing" \/ index \notin event'.given.gone
              [] OTHER -> TRUE]_vars
+
+\* The end of a lease that begins when a run did.
+LeaseEnds == {(runs[r].now + Lease) % TimeModulus : r \in DOMAIN runs}
+
+\* The session is ready for this request: it has answered the one before, or will never answer it.
+IsNext(session, request) ==
+  LET following == (session.sequence + 1) % SequenceModulus
+  IN  \/ session.state = "Idle" /\ request.sequence = following
+      \/ ExecutesAgain /\ session.state = "Forwarded" /\ request.sequence \in {session.sequence, following}
+
+\* A session begins just the request that is next. Its lease begins anew with each but the last, and it remembers the answer to
+\* those that are answered at once.
+BeginsWhatIsNext ==
+  [][event'.step = "Begin" =>
+       LET given == event'.given
+           session == Named
+           next == given.kind \in {"Work", "Renew", "Close"} /\ IsNext(session, given)
+       IN  \E end \in LeaseEnds :
+             cells'.session[given.client] =
+               CASE ~ next -> session
+                 [] given.kind = "Work" -> [session EXCEPT !.state = "Busy", !.sequence = given.sequence, !.deadline = end]
+                 [] given.kind = "Renew" -> [state |-> "Idle", sequence |-> given.sequence, outcome |-> "Renewed", deadline |-> end]
+                 [] OTHER -> [session EXCEPT !.state = "Closing", !.sequence = given.sequence, !.outcome = "Closed"]]_vars
+
+\* Whoever has no session may ask for one. In a session, the next request is executed or answered at once. One that comes again is
+\* answered again, or goes to the daemon again if it waits for it. All else is dropped.
+FollowsTheSession ==
+  [][event'.step = "Begin" =>
+       LET given == event'.given
+           session == Named
+           isOpen == session.state \notin {"Vacant", "Closing"}
+           again == given.sequence = session.sequence
+       IN  event'.verdict =
+             CASE given.kind = "Ask" -> IF given.secret = OwnTerms THEN "Forward" ELSE "Reply"
+               [] given.kind = "Open" -> IF session.state = "Vacant" THEN "Forward" ELSE "Reply"
+               [] given.kind \in Reads -> IF isOpen THEN "Continue" ELSE "Drop"
+               [] given.kind \notin {"Work", "Renew", "Close"} -> "Drop"
+               [] ~ isOpen -> IF given.kind = "Close" THEN "Reply" ELSE "Drop"
+               [] IsNext(session, given) -> IF given.kind = "Work" THEN "Continue" ELSE "Reply"
+               [] again /\ session.state = "Forwarded" -> "Forward"
+               [] again /\ session.state = "Idle" -> IF AnswersRecalled /\ session.outcome = "Done" THEN "Continue" ELSE "Reply"
+               [] OTHER -> "Drop"]_vars
+
+\* A request that comes again gets the answer that the session remembers.
+AnsweredAgain ==
+  [][event'.step = "Begin" /\ event'.message.kind # event'.given.kind =>
+       LET given == event'.given
+           remembered == Named.state = "Idle" /\ Named.sequence = given.sequence
+       IN  given.kind \in {"Work", "Renew", "Close"} /\ remembered => event'.message.kind = Named.outcome]_vars
+
+\* Nobody waits for ever: a request that has an answer is replied to, and goes to the daemon if it has none.
+EndsWhatWasBegun ==
+  [][event'.step = "End" =>
+       LET given == event'.given
+       IN  /\ event'.message = given
+           /\ event'.verdict = IF given.kind \in {"Done", "Seen", "Opened"} THEN "Reply" ELSE "Forward"
+           /\ cells'.session[given.client] =
+                CASE given.kind \in {"Done", "Opened"} -> [Named EXCEPT !.state = "Idle", !.outcome = given.kind]
+                  [] given.kind \in {"Look", "Seen"} -> Named
+                  [] OTHER -> [Named EXCEPT !.state = "Forwarded"]]_vars
+
+\* TC goes on with work that waits for it, with reads of an open session, and with the opening of a vacant one, whose lease begins.
+ResumesWhatWaits ==
+  [][event'.step = "Resume" =>
+       LET given == event'.given
+       IN  /\ event'.message = given
+           /\ event'.verdict = IF CASE given.kind = "Opened" -> Named.state = "Vacant"
+                                    [] given.kind = "Look" -> Named.state \notin {"Vacant", "Closing"}
+                                    [] OTHER -> Named.state = "Forwarded" /\ Named.sequence = given.sequence
+                                 THEN "Continue" ELSE "Drop"
+           /\ \E end \in LeaseEnds :
+                cells'.session[given.client] =
+                  CASE event'.verdict = "Drop" \/ given.kind = "Look" -> Named
+                    [] given.kind = "Opened" -> [Named EXCEPT !.state = "Busy", !.sequence = given.sequence, !.deadline = end]
+                    [] OTHER -> [Named EXCEPT !.state = "Busy"]]_vars
+
+\* A session has a new secret just where it is opened, and the one that the daemon gave.
+SecretsAreIssued ==
+  [][event'.step = "Issue" =>
+       LET given == event'.given
+       IN  /\ event'.verdict = "Continue" /\ event'.message = given
+           /\ cells'.credential[given.client].secret =
+                IF given.kind = "Opened" THEN given.secret ELSE cells.credential[given.client].secret]_vars
+
+\* Packets with the right secret go on, and so do those for which there is none yet. The daemon's last words leave at once.
+SecretsAreAsked ==
+  [][event'.step \in {"Authenticate", "Confirm"} =>
+       LET given == event'.given
+           opens == given.kind \in IF event'.step = "Confirm" THEN {"Opened"} ELSE {"Ask", "Open"}
+       IN  /\ event'.message = given
+           /\ cells' = cells
+           /\ event'.verdict = CASE event'.step = "Confirm" /\ given.kind \in {"Invited", "Uninvited", "TooEarly"} -> "Reply"
+                                 [] opens \/ given.secret = cells.credential[given.client].secret -> "Continue"
+                                 [] OTHER -> "Drop"]_vars
+
+\* The sweep takes back only sessions that are over, and no more at once than it may. It frees those that it took back.
+SweptForAReason ==
+  [][event'.from = "sweep" /\ event'.step \in {"Expire", "Retire"} =>
+       LET index == event'.to[2]
+           session == cells.session[index]
+           after == cells'.session[index]
+       IN  IF event'.verdict = "Drop"
+             THEN after = session /\ event'.message = event'.given
+             ELSE /\ after = [session EXCEPT !.state = IF event'.step = "Expire" THEN "Closing" ELSE "Vacant"]
+                  /\ event'.step = "Expire" => /\ session.state # "Busy" /\ session.state # "Vacant"
+                                               /\ session.state # "Closing" => (session.deadline + TimeModulus - clock) % TimeModulus > Lease
+                                               /\ event'.message.gone = event'.given.gone \cup {index}
+                                               /\ Cardinality(event'.message.gone) <= MaxGone
+                  /\ event'.step = "Retire" => /\ session.state = "Closing" /\ index \in event'.given.gone
+                                               /\ event'.message = event'.given]_vars
 =================================================================================
