@@ -155,6 +155,18 @@ CleanIsSpilled ==
     IN  way > 0 /\ BucketOf(key).marks[way] = "Clean"
           => \E j \in Spilled(key) : SpilledEntry(key, j) = BucketOf(key).entries[way]
 
+\* Where all is written through, no bucket has anything that its page lacks.
+ThroughIsClean ==
+  WriteBack \/ \A slot \in 0..(Buckets - 1), i \in 1..Ways : cells.bucket[slot].marks[i] \in {"Empty", "Clean"}
+
+\* An entry has a spot just if its value is long.
+SpotsFit ==
+  LET Fits(entry) == (entry.spot # 0) = IsLong(entry.length)
+  IN  /\ \A slot \in 0..(Buckets - 1), i \in 1..Ways :
+           IsLive(cells.bucket[slot], i) => Fits(cells.bucket[slot].entries[i])
+      /\ \A home \in 0..(Pages - 1), j \in 1..PageSize :
+           cells.page[home].spilled[j].mark # "Vacant" => Fits(cells.page[home].spilled[j].entry)
+
 \* The entries of a page are where they belong.
 EntriesAreAtHome ==
   \A home \in 0..(Pages - 1), j \in 1..PageSize :

@@ -1,6 +1,6 @@
 ---------------------------------- MODULE MCKv ----------------------------------
 (* Bounds of the store's models: what models.yaml cannot say. *)
-EXTENDS Kv, TLC
+EXTENDS KvGuarantees, TLC
 
 (***************************************************************************)
 (* Where keys go                                                           *)
@@ -147,8 +147,6 @@ ForgedAddress ==
 (***************************************************************************)
 (* States that models must reach: `possible` in models.yaml.               *)
 (***************************************************************************)
-
-InItsBucket(key) == WayOf(BucketOf(key), key) > 0
 
 \* A client wrote the value that the key has.
 IsWritten(key) == Current(key).there /\ Current(key).value > 100

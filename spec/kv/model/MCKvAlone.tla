@@ -317,14 +317,15 @@ Went == {<<slot, i>> \in (0..(Buckets - 1)) \X (1..Ways) :
 IsInUse(slot, i) == i - 1 \in cells.bucket[slot].used
 
 \* An entry that its page lacks goes only if no way is empty, and none has an entry that its page has. A used entry goes
-\* only if all others of its kind are used.
+\* only if all others of its kind are used. Then all go in turns, and so they do where none is spared.
 UnusedGoFirst ==
   [][last'.request.client = 1 => \A each \in Went :
        LET bucket == cells.bucket[each[1]]
            safe == Marked(bucket, {"Clean"})
        IN  /\ each[2] \in safe \/ (safe = {} /\ Marked(bucket, {"Empty"}) = {})
            /\ SparesUsed /\ IsInUse(each[1], each[2])
-                => \A i \in IF safe = {} THEN 1..Ways ELSE safe : IsInUse(each[1], i)]_alone
+                => \A i \in IF safe = {} THEN 1..Ways ELSE safe : IsInUse(each[1], i)
+           /\ safe = {} /\ (SparesUsed => \A i \in 1..Ways : IsInUse(each[1], i)) => each[2] = 1 + (bucket.epoch % Ways)]_alone
 
 \* A way is in use from a get or an update of its key until an entry that was in use has to go; then none is.
 UsedMeansUsed ==

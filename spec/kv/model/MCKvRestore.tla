@@ -24,7 +24,7 @@ SomeRows ==
 \* Older, equal and newer rows for keys that may have tails. Some of the rows are long themselves.
 RowsOfTails ==
   {Row(0, version, deletes, FALSE) : version \in {52, 62}, deletes \in BOOLEAN}
-  \cup {Row(0, 63, FALSE, TRUE), Row(1, 51, FALSE, FALSE), Row(1, 52, TRUE, FALSE), Row(2, 2, FALSE, FALSE)}
+  \cup {Row(0, 66, FALSE, TRUE), Row(1, 51, FALSE, FALSE), Row(1, 52, TRUE, FALSE), Row(2, 2, FALSE, FALSE)}
 
 RowOf(row) ==
   [InitialCell("row") EXCEPT !.key = row.key, !.version = row.version, !.deletes = row.deletes,
@@ -36,12 +36,15 @@ MessagesBefore ==
   {BlankMessage, [BlankMessage EXCEPT !.key = 9, !.version = 99, !.length = 9, !.value = 99, !.spot = 2, !.lives = TRUE,
                                       !.spills = TRUE, !.fate = "Restored"]}
 
+\* A section after another one, unless that has dropped the row.
+After(result, cell, Step(_, _)) == IF result.verdict = "Continue" THEN Step(cell, result.msg) ELSE Drop(cell, result.msg)
+
 \* Sections one after the other, as RestorePass has them.
 Give(row, before) ==
   LET taken == Take(RowOf(row), before)
-      refilled == Refill(cells.bucket[taken.msg.slot], taken.msg)
-      overflown == Overflow(cells.page[taken.msg.home], refilled.msg)
-      reported == Report(RowOf(row), overflown.msg)
+      refilled == After(taken, cells.bucket[taken.msg.slot], Refill)
+      overflown == After(refilled, cells.page[taken.msg.home], Overflow)
+      reported == After(overflown, RowOf(row), Report)
   IN  /\ cells' = [cells EXCEPT !.bucket[taken.msg.slot] = refilled.cell, !.page[taken.msg.home] = overflown.cell]
       /\ last' = [key |-> row.key, version |-> row.version, deletes |-> row.deletes, long |-> row.long,
                   fate |-> reported.cell.fate]
@@ -97,13 +100,30 @@ NothingGoesBack ==
 \* A key that is inserted after its deletion was restored has a greater version.
 VersionsGoOn == [][last'.fate = "Restored" /\ last'.deletes => cells'.bucket[SlotOf(last'.key)].floor >= last'.version]_restoring
 
+\* A row goes to the page only where the page may have its key, or where its bucket has no room.
+BucketsComeFirst ==
+  [][LET bucket == BucketOf(last'.key)
+     IN  /\ last'.fate = "Restored" /\ ~ last'.deletes /\ WriteBack
+         /\ BitOf(last'.key) \notin bucket.filter /\ HasRoom(bucket)
+         => HasKey(cells'.bucket[SlotOf(last'.key)], last'.key)]_restoring
+
+\* A tombstone that a row leaves has the row's version: an older row does not bring the key back.
+TombstonesTell ==
+  [][last'.fate = "Restored" /\ last'.deletes =>
+       LET bucket == cells'.bucket[SlotOf(last'.key)]
+       IN  \A i \in 1..Ways : bucket.marks[i] = "Gone" /\ bucket.keys[i] = last'.key
+                               => bucket.entries[i].version = last'.version]_restoring
+
 \* Nothing is lost but where no room is left.
 NothingIsRefused == [][last'.fate \in {"Restored", "Older", "Decided"}]_restoring
 
-\* Bucket 2 of three: the first key with a tail in each place, and without.
+\* Bucket 2 of three: the first key with a tail in each place, and without. A free place may be left from one with a tail.
 TailsInBucket2 ==
   LET Bucket2(ways, spilled) == Begun(<<<< >>, << >>, ways>>, spilled)
-  IN  {Bucket2(<<<<"Dirty", 1, 50>>, <<"Dirty", 0, 61>>>>, << >>),
+      full == <<<<"Dirty", 1, 50>>, <<"Dirty", 2, 1>>>>
+  IN  {Bucket2(<<<<"Dirty", 0, 61>>, <<"Dirty", 1, 50>>>>, << >>),
+       Bucket2(full, <<<<0, 52>>>>),
+       [Bucket2(full, << >>) EXCEPT !.page[1].spilled[1] = [Held(0, 52) EXCEPT !.mark = "Vacant"]],
        Bucket2(<<<<"Empty", 1, 0>>, <<"Clean", 0, 52>>>>, <<<<1, 50>>, <<0, 52>>>>),
        Bucket2(<<<<"Clean", 1, 50>>, <<"Gone", 0, 61>>>>, <<<<1, 50>>, <<0, 52>>>>),
        Bucket2(<<<<"Gone", 1, 50>>, <<"Dirty", 2, 1>>>>, <<<<1, 9>>, <<0, 52>>>>)}
@@ -111,7 +131,7 @@ TailsInBucket2 ==
 \* Written through: a place in the page, or two buckets that share it.
 TailsThrough ==
   {Begun(<<<< >>, << >>, <<<<"Empty", 0, 0>>, <<"Clean", 0, 52>>>>>>, <<<<0, 52>>>>),
-   Begun(<<<< >>, << >>, <<<<"Empty", 0, 0>>, <<"Clean", 1, 50>>>>>>, <<<<1, 50>>>>),
+   Begun(<<<< >>, << >>, <<<<"Clean", 1, 50>>, <<"Empty", 0, 0>>>>>>, <<<<1, 50>>>>),
    Begun(<<<< >>, << >>, << >>>>, << >>)}
 
 (***************************************************************************)
