@@ -36,7 +36,8 @@ BegunIsEnded ==
        => event'.verdict = "Continue"]_vars
 
 \* Only the answer to a write is remembered.
-WritesAreRemembered == [][cells'.answer # cells.answer => event'.message.kind \in Answers]_vars
+WritesAreRemembered ==
+  [][event'.step = "Remember" /\ cells'.answer # cells.answer => event'.message.kind \in Answers]_vars
 
 \* A write that is sent again is answered again, unless its session has moved on since.
 RecallsTheLast ==
@@ -145,7 +146,7 @@ FindsWhatIsThere ==
 
 \* A shelf has a new generation just where the daemon gives one of its free spots to a tail.
 GenerationsTellOfTails ==
-  [][\A number \in 0..(Shelves - 1) :
+  [][event'.step \in {"Reserve", "UserStep"} => \A number \in 0..(Shelves - 1) :
        LET shelf == cells.shelf[number]
        IN  (cells'.shelf[number].generation # shelf.generation) =
              /\ event'.step = "Reserve" /\ event'.given.shelf = number
