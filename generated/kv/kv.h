@@ -370,8 +370,8 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:119 */
 	KV_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:123 */
 	KV_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:129 */
-	KV_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:433 */
-	KV_LEAF_RECALL_3, /* Reply, KvSteps.tla:434 */
+	KV_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:434 */
+	KV_LEAF_RECALL_3, /* Reply, KvSteps.tla:435 */
 	KV_LEAF_END_1, /* Reply, SessionSteps.tla:144 */
 	KV_LEAF_END_2, /* Reply, SessionSteps.tla:146 */
 	KV_LEAF_END_3, /* Forward, SessionSteps.tla:148 */
@@ -384,7 +384,7 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:109 */
 	KV_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:116 */
 	KV_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:134 */
-	KV_LEAF_RECALL_1, /* Continue, KvSteps.tla:432 */
+	KV_LEAF_RECALL_1, /* Continue, KvSteps.tla:433 */
 	KV_LEAF_ON_REQUEST_TOO_LONG, /* Continue, KvSteps.tla:182 */
 	KV_LEAF_ON_REQUEST_TAIL_READ, /* Continue, KvSteps.tla:164 */
 	KV_LEAF_ON_REQUEST_WRITTEN, /* Continue, KvSteps.tla:168 */
@@ -400,8 +400,8 @@ enum kv_leaf {
 	KV_LEAF_ON_REQUEST_NOT_SPILLED, /* Continue, KvSteps.tla:192 */
 	KV_LEAF_ON_REQUEST_14, /* Continue, KvSteps.tla:194 */
 	KV_LEAF_ON_REQUEST_FULL, /* Continue, KvSteps.tla:197 */
-	KV_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:438 */
-	KV_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:439 */
+	KV_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:439 */
+	KV_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:440 */
 	KV_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:185 */
 	KV_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:186 */
 	KV_LEAF_RESUME_1, /* Continue, SessionSteps.tla:191 */
@@ -424,10 +424,10 @@ enum kv_leaf {
 	KV_LEAF_STOW_6, /* Continue, KvSteps.tla:323 */
 	KV_LEAF_STOW_OLD_ONE_MOVED, /* Continue, KvSteps.tla:324 */
 	KV_LEAF_STOW_8, /* Continue, KvSteps.tla:325 */
-	KV_LEAF_ON_COMPLETION_1, /* Continue, KvSteps.tla:369 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT, /* Continue, KvSteps.tla:349 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED, /* Continue, KvSteps.tla:349 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL, /* Continue, KvSteps.tla:374 */
+	KV_LEAF_ON_COMPLETION_1, /* Continue, KvSteps.tla:370 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT, /* Continue, KvSteps.tla:350 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED, /* Continue, KvSteps.tla:350 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL, /* Continue, KvSteps.tla:375 */
 	KV_LEAF_ON_COMPLETION_5, /* Continue, KvSteps.tla:131 */
 	KV_LEAF_ON_COMPLETION_6, /* Continue, KvSteps.tla:135 */
 	KV_LEAF_ON_COMPLETION_7, /* Continue, KvSteps.tla:138 */
@@ -435,27 +435,27 @@ enum kv_leaf {
 	KV_LEAF_ON_COMPLETION_9, /* Continue, KvSteps.tla:141 */
 	KV_LEAF_ON_COMPLETION_10, /* Continue, KvSteps.tla:143 */
 	KV_LEAF_ON_COMPLETION_11, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_COMPLETION_LATE, /* Continue, KvSteps.tla:378 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER, /* Continue, KvSteps.tla:380 */
-	KV_LEAF_ON_COMPLETION_14, /* Continue, KvSteps.tla:382 */
-	KV_LEAF_ON_COMPLETION_15, /* Continue, KvSteps.tla:384 */
-	KV_LEAF_ON_COMPLETION_16, /* Continue, KvSteps.tla:386 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED, /* Continue, KvSteps.tla:389 */
-	KV_LEAF_ON_COMPLETION_19, /* Continue, KvSteps.tla:393 */
-	KV_LEAF_ON_COMPLETION_UNCACHED, /* Continue, KvSteps.tla:396 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2, /* Continue, KvSteps.tla:349 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2, /* Continue, KvSteps.tla:349 */
-	KV_LEAF_ON_COMPLETION_23, /* Continue, KvSteps.tla:400 */
-	KV_LEAF_ON_COMPLETION_NOT_READY, /* Continue, KvSteps.tla:402 */
-	KV_LEAF_ON_COMPLETION_25, /* Continue, KvSteps.tla:404 */
-	KV_LEAF_ON_COMPLETION_26, /* Continue, KvSteps.tla:406 */
-	KV_LEAF_SETTLE_1, /* Continue, KvSteps.tla:416 */
-	KV_LEAF_SETTLE_2, /* Continue, KvSteps.tla:417 */
-	KV_LEAF_SETTLE_3, /* Continue, KvSteps.tla:418 */
-	KV_LEAF_SETTLE_4, /* Continue, KvSteps.tla:419 */
-	KV_LEAF_SHELVE_1, /* Continue, KvSteps.tla:423 */
-	KV_LEAF_SHELVE_2, /* Continue, KvSteps.tla:424 */
-	KV_LEAF_SHELVE_3, /* Continue, KvSteps.tla:425 */
+	KV_LEAF_ON_COMPLETION_LATE, /* Continue, KvSteps.tla:379 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER, /* Continue, KvSteps.tla:381 */
+	KV_LEAF_ON_COMPLETION_14, /* Continue, KvSteps.tla:383 */
+	KV_LEAF_ON_COMPLETION_15, /* Continue, KvSteps.tla:385 */
+	KV_LEAF_ON_COMPLETION_16, /* Continue, KvSteps.tla:387 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED, /* Continue, KvSteps.tla:390 */
+	KV_LEAF_ON_COMPLETION_19, /* Continue, KvSteps.tla:394 */
+	KV_LEAF_ON_COMPLETION_UNCACHED, /* Continue, KvSteps.tla:397 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2, /* Continue, KvSteps.tla:350 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2, /* Continue, KvSteps.tla:350 */
+	KV_LEAF_ON_COMPLETION_23, /* Continue, KvSteps.tla:401 */
+	KV_LEAF_ON_COMPLETION_NOT_READY, /* Continue, KvSteps.tla:403 */
+	KV_LEAF_ON_COMPLETION_25, /* Continue, KvSteps.tla:405 */
+	KV_LEAF_ON_COMPLETION_26, /* Continue, KvSteps.tla:407 */
+	KV_LEAF_SETTLE_1, /* Continue, KvSteps.tla:417 */
+	KV_LEAF_SETTLE_2, /* Continue, KvSteps.tla:418 */
+	KV_LEAF_SETTLE_3, /* Continue, KvSteps.tla:419 */
+	KV_LEAF_SETTLE_4, /* Continue, KvSteps.tla:420 */
+	KV_LEAF_SHELVE_1, /* Continue, KvSteps.tla:424 */
+	KV_LEAF_SHELVE_2, /* Continue, KvSteps.tla:425 */
+	KV_LEAF_SHELVE_3, /* Continue, KvSteps.tla:426 */
 	KV_LEAF_FIND_1, /* Reply, KvSteps.tla:225 */
 	KV_LEAF_FIND_2, /* Reply, KvSteps.tla:225 */
 	KV_LEAF_FIND_3, /* Reply, KvSteps.tla:225 */
@@ -483,27 +483,27 @@ enum kv_leaf {
 	KV_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:217 */
 	KV_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:221 */
 	KV_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:222 */
-	KV_LEAF_TAKE_1, /* Drop, KvSteps.tla:448 */
-	KV_LEAF_TAKE_2, /* Continue, KvSteps.tla:449 */
-	KV_LEAF_REFILL_1, /* Continue, KvSteps.tla:467 */
-	KV_LEAF_REFILL_2, /* Continue, KvSteps.tla:468 */
-	KV_LEAF_REFILL_3, /* Continue, KvSteps.tla:469 */
-	KV_LEAF_REFILL_4, /* Continue, KvSteps.tla:471 */
-	KV_LEAF_REFILL_5, /* Continue, KvSteps.tla:473 */
-	KV_LEAF_REFILL_6, /* Continue, KvSteps.tla:476 */
-	KV_LEAF_REFILL_7, /* Continue, KvSteps.tla:476 */
-	KV_LEAF_REFILL_8, /* Continue, KvSteps.tla:477 */
-	KV_LEAF_REFILL_9, /* Continue, KvSteps.tla:478 */
-	KV_LEAF_REFILL_10, /* Continue, KvSteps.tla:479 */
-	KV_LEAF_OVERFLOW_1, /* Continue, KvSteps.tla:496 */
-	KV_LEAF_OVERFLOW_2, /* Continue, KvSteps.tla:497 */
-	KV_LEAF_OVERFLOW_3, /* Continue, KvSteps.tla:498 */
-	KV_LEAF_OVERFLOW_4, /* Continue, KvSteps.tla:499 */
-	KV_LEAF_OVERFLOW_5, /* Continue, KvSteps.tla:500 */
-	KV_LEAF_OVERFLOW_6, /* Continue, KvSteps.tla:501 */
-	KV_LEAF_OVERFLOW_7, /* Continue, KvSteps.tla:502 */
-	KV_LEAF_OVERFLOW_8, /* Continue, KvSteps.tla:503 */
-	KV_LEAF_REPORT_1, /* Continue, KvSteps.tla:505 */
+	KV_LEAF_TAKE_1, /* Drop, KvSteps.tla:449 */
+	KV_LEAF_TAKE_2, /* Continue, KvSteps.tla:450 */
+	KV_LEAF_REFILL_1, /* Continue, KvSteps.tla:468 */
+	KV_LEAF_REFILL_2, /* Continue, KvSteps.tla:469 */
+	KV_LEAF_REFILL_3, /* Continue, KvSteps.tla:470 */
+	KV_LEAF_REFILL_4, /* Continue, KvSteps.tla:472 */
+	KV_LEAF_REFILL_5, /* Continue, KvSteps.tla:474 */
+	KV_LEAF_REFILL_6, /* Continue, KvSteps.tla:477 */
+	KV_LEAF_REFILL_7, /* Continue, KvSteps.tla:477 */
+	KV_LEAF_REFILL_8, /* Continue, KvSteps.tla:478 */
+	KV_LEAF_REFILL_9, /* Continue, KvSteps.tla:479 */
+	KV_LEAF_REFILL_10, /* Continue, KvSteps.tla:480 */
+	KV_LEAF_OVERFLOW_1, /* Continue, KvSteps.tla:497 */
+	KV_LEAF_OVERFLOW_2, /* Continue, KvSteps.tla:498 */
+	KV_LEAF_OVERFLOW_3, /* Continue, KvSteps.tla:499 */
+	KV_LEAF_OVERFLOW_4, /* Continue, KvSteps.tla:500 */
+	KV_LEAF_OVERFLOW_5, /* Continue, KvSteps.tla:501 */
+	KV_LEAF_OVERFLOW_6, /* Continue, KvSteps.tla:502 */
+	KV_LEAF_OVERFLOW_7, /* Continue, KvSteps.tla:503 */
+	KV_LEAF_OVERFLOW_8, /* Continue, KvSteps.tla:504 */
+	KV_LEAF_REPORT_1, /* Continue, KvSteps.tla:506 */
 	KV_LEAVES,
 };
 
@@ -674,69 +674,69 @@ enum kv_choice {
 	KV_CHOICE_LIFT_1_ELSE, /* KvSteps.tla:279 */
 	KV_CHOICE_STOW_1, /* KvSteps.tla:324 */
 	KV_CHOICE_STOW_1_ELSE, /* KvSteps.tla:324 */
-	KV_CHOICE_ON_COMPLETION_1, /* KvSteps.tla:373 */
-	KV_CHOICE_ON_COMPLETION_1_ELSE, /* KvSteps.tla:373 */
-	KV_CHOICE_ON_COMPLETION_2, /* KvSteps.tla:376 */
-	KV_CHOICE_ON_COMPLETION_2_ELSE, /* KvSteps.tla:376 */
-	KV_CHOICE_ON_COMPLETION_3, /* KvSteps.tla:376 */
-	KV_CHOICE_ON_COMPLETION_3_ELSE, /* KvSteps.tla:376 */
-	KV_CHOICE_ON_COMPLETION_4, /* KvSteps.tla:376 */
-	KV_CHOICE_ON_COMPLETION_4_ELSE, /* KvSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_1, /* KvSteps.tla:374 */
+	KV_CHOICE_ON_COMPLETION_1_ELSE, /* KvSteps.tla:374 */
+	KV_CHOICE_ON_COMPLETION_2, /* KvSteps.tla:377 */
+	KV_CHOICE_ON_COMPLETION_2_ELSE, /* KvSteps.tla:377 */
+	KV_CHOICE_ON_COMPLETION_3, /* KvSteps.tla:377 */
+	KV_CHOICE_ON_COMPLETION_3_ELSE, /* KvSteps.tla:377 */
+	KV_CHOICE_ON_COMPLETION_4, /* KvSteps.tla:377 */
+	KV_CHOICE_ON_COMPLETION_4_ELSE, /* KvSteps.tla:377 */
 	KV_CHOICE_ON_COMPLETION_5, /* KvSteps.tla:123 */
 	KV_CHOICE_ON_COMPLETION_5_ELSE, /* KvSteps.tla:103 */
 	KV_CHOICE_ON_COMPLETION_6, /* KvSteps.tla:87 */
 	KV_CHOICE_ON_COMPLETION_6_ELSE, /* KvSteps.tla:87 */
-	KV_CHOICE_ON_COMPLETION_7, /* KvSteps.tla:376 */
-	KV_CHOICE_ON_COMPLETION_7_ELSE, /* KvSteps.tla:376 */
-	KV_CHOICE_ON_COMPLETION_8, /* KvSteps.tla:393 */
+	KV_CHOICE_ON_COMPLETION_7, /* KvSteps.tla:377 */
+	KV_CHOICE_ON_COMPLETION_7_ELSE, /* KvSteps.tla:377 */
+	KV_CHOICE_ON_COMPLETION_8, /* KvSteps.tla:394 */
 	KV_CHOICE_ON_COMPLETION_8_ELSE, /* KvSteps.tla:103 */
-	KV_CHOICE_ON_COMPLETION_9, /* KvSteps.tla:337 */
-	KV_CHOICE_ON_COMPLETION_9_ELSE, /* KvSteps.tla:338 */
-	KV_CHOICE_ON_COMPLETION_10, /* KvSteps.tla:337 */
-	KV_CHOICE_ON_COMPLETION_10_ELSE, /* KvSteps.tla:338 */
+	KV_CHOICE_ON_COMPLETION_9, /* KvSteps.tla:338 */
+	KV_CHOICE_ON_COMPLETION_9_ELSE, /* KvSteps.tla:339 */
+	KV_CHOICE_ON_COMPLETION_10, /* KvSteps.tla:338 */
+	KV_CHOICE_ON_COMPLETION_10_ELSE, /* KvSteps.tla:339 */
 	KV_CHOICE_ON_COMPLETION_11, /* KvSteps.tla:58 */
 	KV_CHOICE_ON_COMPLETION_11_ELSE, /* KvSteps.tla:58 */
 	KV_CHOICE_ON_COMPLETION_12, /* KvSteps.tla:282 */
 	KV_CHOICE_ON_COMPLETION_12_ELSE, /* KvSteps.tla:283 */
-	KV_CHOICE_ON_COMPLETION_13, /* KvSteps.tla:362 */
-	KV_CHOICE_ON_COMPLETION_13_ELSE, /* KvSteps.tla:362 */
+	KV_CHOICE_ON_COMPLETION_13, /* KvSteps.tla:363 */
+	KV_CHOICE_ON_COMPLETION_13_ELSE, /* KvSteps.tla:363 */
 	KV_CHOICE_ON_COMPLETION_14, /* KvSteps.tla:99 */
 	KV_CHOICE_ON_COMPLETION_14_ELSE, /* KvSteps.tla:99 */
-	KV_CHOICE_ON_COMPLETION_15, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_15_ELSE, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_16, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_16_ELSE, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_17, /* KvSteps.tla:362 */
-	KV_CHOICE_ON_COMPLETION_17_ELSE, /* KvSteps.tla:362 */
+	KV_CHOICE_ON_COMPLETION_15, /* KvSteps.tla:364 */
+	KV_CHOICE_ON_COMPLETION_15_ELSE, /* KvSteps.tla:364 */
+	KV_CHOICE_ON_COMPLETION_16, /* KvSteps.tla:364 */
+	KV_CHOICE_ON_COMPLETION_16_ELSE, /* KvSteps.tla:364 */
+	KV_CHOICE_ON_COMPLETION_17, /* KvSteps.tla:363 */
+	KV_CHOICE_ON_COMPLETION_17_ELSE, /* KvSteps.tla:363 */
 	KV_CHOICE_ON_COMPLETION_18, /* KvSteps.tla:99 */
 	KV_CHOICE_ON_COMPLETION_18_ELSE, /* KvSteps.tla:99 */
-	KV_CHOICE_ON_COMPLETION_19, /* KvSteps.tla:407 */
-	KV_CHOICE_ON_COMPLETION_19_ELSE, /* KvSteps.tla:407 */
-	KV_CHOICE_ON_COMPLETION_20, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_20_ELSE, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_21, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_21_ELSE, /* KvSteps.tla:363 */
-	KV_CHOICE_SETTLE_1, /* KvSteps.tla:411 */
-	KV_CHOICE_SETTLE_1_ELSE, /* KvSteps.tla:411 */
-	KV_CHOICE_SETTLE_2, /* KvSteps.tla:412 */
-	KV_CHOICE_SETTLE_2_ELSE, /* KvSteps.tla:412 */
-	KV_CHOICE_SETTLE_3, /* KvSteps.tla:412 */
-	KV_CHOICE_SETTLE_3_ELSE, /* KvSteps.tla:412 */
-	KV_CHOICE_SETTLE_4, /* KvSteps.tla:411 */
-	KV_CHOICE_SETTLE_4_ELSE, /* KvSteps.tla:411 */
+	KV_CHOICE_ON_COMPLETION_19, /* KvSteps.tla:408 */
+	KV_CHOICE_ON_COMPLETION_19_ELSE, /* KvSteps.tla:408 */
+	KV_CHOICE_ON_COMPLETION_20, /* KvSteps.tla:364 */
+	KV_CHOICE_ON_COMPLETION_20_ELSE, /* KvSteps.tla:364 */
+	KV_CHOICE_ON_COMPLETION_21, /* KvSteps.tla:364 */
+	KV_CHOICE_ON_COMPLETION_21_ELSE, /* KvSteps.tla:364 */
+	KV_CHOICE_SETTLE_1, /* KvSteps.tla:412 */
+	KV_CHOICE_SETTLE_1_ELSE, /* KvSteps.tla:412 */
+	KV_CHOICE_SETTLE_2, /* KvSteps.tla:413 */
+	KV_CHOICE_SETTLE_2_ELSE, /* KvSteps.tla:413 */
+	KV_CHOICE_SETTLE_3, /* KvSteps.tla:413 */
+	KV_CHOICE_SETTLE_3_ELSE, /* KvSteps.tla:413 */
+	KV_CHOICE_SETTLE_4, /* KvSteps.tla:412 */
+	KV_CHOICE_SETTLE_4_ELSE, /* KvSteps.tla:412 */
 	KV_CHOICE_FIND_1, /* KvSteps.tla:220 */
 	KV_CHOICE_FIND_1_ELSE, /* KvSteps.tla:222 */
 	KV_CHOICE_FIND_2, /* KvSteps.tla:222 */
 	KV_CHOICE_FIND_2_ELSE, /* KvSteps.tla:222 */
-	KV_CHOICE_TAKE_1, /* KvSteps.tla:452 */
-	KV_CHOICE_TAKE_1_ELSE, /* KvSteps.tla:452 */
-	KV_CHOICE_REFILL_1, /* KvSteps.tla:473 */
+	KV_CHOICE_TAKE_1, /* KvSteps.tla:453 */
+	KV_CHOICE_TAKE_1_ELSE, /* KvSteps.tla:453 */
+	KV_CHOICE_REFILL_1, /* KvSteps.tla:474 */
 	KV_CHOICE_REFILL_1_ELSE, /* KvSteps.tla:103 */
 	KV_CHOICE_REFILL_2, /* KvSteps.tla:87 */
 	KV_CHOICE_REFILL_2_ELSE, /* KvSteps.tla:87 */
-	KV_CHOICE_REFILL_3, /* KvSteps.tla:459 */
+	KV_CHOICE_REFILL_3, /* KvSteps.tla:460 */
 	KV_CHOICE_REFILL_3_ELSE, /* KvSteps.tla:103 */
-	KV_CHOICE_REFILL_4, /* KvSteps.tla:477 */
+	KV_CHOICE_REFILL_4, /* KvSteps.tla:478 */
 	KV_CHOICE_REFILL_4_ELSE, /* KvSteps.tla:103 */
 	KV_CHOICE_REFILL_5, /* KvSteps.tla:82 */
 	KV_CHOICE_REFILL_5_ELSE, /* KvSteps.tla:81 */

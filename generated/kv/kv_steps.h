@@ -145,7 +145,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_17));
 }
 
-/* Recall, KvSteps.tla:431 */
+/* Recall, KvSteps.tla:432 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer,
 				       struct kv_message *message)
 {
@@ -386,7 +386,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:436 */
+/* Remember, KvSteps.tla:437 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer,
 					 const struct kv_message *message)
 {
@@ -704,7 +704,7 @@ static __always_inline __u32 kv_on_completion_on_entry(struct kv_bucket_cell *bu
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_11));
 }
 
-/* OnCompletion, KvSteps.tla:358 */
+/* OnCompletion, KvSteps.tla:359 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 					      struct kv_message *message)
 {
@@ -738,7 +738,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 				(message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:349 */
+			/* Untailed, KvSteps.tla:350 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -831,7 +831,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > KV_SLOT_SIZE && !message->claimed) {
-		/* Untailed, KvSteps.tla:349 */
+		/* Untailed, KvSteps.tla:350 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -934,7 +934,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:410 */
+/* Settle, KvSteps.tla:411 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= KV_PAGE_SIZE;
@@ -965,7 +965,7 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:422 */
+/* Shelve, KvSteps.tla:423 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf,
 				       const struct kv_message *message)
 {
@@ -1014,7 +1014,7 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session,
 	return stepwise_drop(KV_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:446 */
+/* Take, KvSteps.tla:447 */
 static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_message *message)
 {
 	if (row->fate != KV_ROW_FATE_PENDING)
@@ -1035,7 +1035,7 @@ static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_me
 	return stepwise_continue(KV_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:462 */
+/* Refill, KvSteps.tla:463 */
 static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	__u8 own;
@@ -1151,7 +1151,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 	return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_10));
 }
 
-/* Overflow, KvSteps.tla:481 */
+/* Overflow, KvSteps.tla:482 */
 static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_message *message)
 {
 	__u8 own;
@@ -1226,7 +1226,7 @@ static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_me
 	return stepwise_continue(KV_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:505 */
+/* Report, KvSteps.tla:506 */
 static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_message *message)
 {
 	row->fate = message->fate;

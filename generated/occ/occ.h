@@ -432,8 +432,8 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:119 */
 	OCC_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:123 */
 	OCC_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:129 */
-	OCC_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:433 */
-	OCC_LEAF_RECALL_3, /* Reply, KvSteps.tla:434 */
+	OCC_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:434 */
+	OCC_LEAF_RECALL_3, /* Reply, KvSteps.tla:435 */
 	OCC_LEAF_END_1, /* Reply, SessionSteps.tla:144 */
 	OCC_LEAF_END_2, /* Reply, SessionSteps.tla:146 */
 	OCC_LEAF_END_3, /* Forward, SessionSteps.tla:148 */
@@ -446,7 +446,7 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:109 */
 	OCC_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:116 */
 	OCC_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:134 */
-	OCC_LEAF_RECALL_1, /* Continue, KvSteps.tla:432 */
+	OCC_LEAF_RECALL_1, /* Continue, KvSteps.tla:433 */
 	OCC_LEAF_ENTER_PLACE_TAKEN, /* Continue, OccSteps.tla:57 */
 	OCC_LEAF_ENTER_UNSETTLED, /* Continue, OccSteps.tla:58 */
 	OCC_LEAF_ENTER_LOCK_TOO_LONG, /* Continue, OccSteps.tla:59 */
@@ -493,8 +493,8 @@ enum occ_leaf {
 	OCC_LEAF_LEAVE_1, /* Continue, OccSteps.tla:85 */
 	OCC_LEAF_LEAVE_2, /* Continue, OccSteps.tla:86 */
 	OCC_LEAF_LEAVE_3, /* Continue, OccSteps.tla:87 */
-	OCC_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:438 */
-	OCC_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:439 */
+	OCC_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:439 */
+	OCC_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:440 */
 	OCC_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:185 */
 	OCC_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:186 */
 	OCC_LEAF_RESUME_1, /* Continue, SessionSteps.tla:191 */
@@ -535,9 +535,9 @@ enum occ_leaf {
 	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED, /* Continue, OccSteps.tla:233 */
 	OCC_LEAF_ON_OCC_COMPLETION_17, /* Continue, OccSteps.tla:236 */
 	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE, /* Continue, OccSteps.tla:237 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT, /* Continue, KvSteps.tla:349 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED, /* Continue, KvSteps.tla:349 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL, /* Continue, KvSteps.tla:374 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT, /* Continue, KvSteps.tla:350 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED, /* Continue, KvSteps.tla:350 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL, /* Continue, KvSteps.tla:375 */
 	OCC_LEAF_ON_OCC_COMPLETION_23, /* Continue, KvSteps.tla:131 */
 	OCC_LEAF_ON_OCC_COMPLETION_24, /* Continue, KvSteps.tla:135 */
 	OCC_LEAF_ON_OCC_COMPLETION_25, /* Continue, KvSteps.tla:138 */
@@ -545,27 +545,27 @@ enum occ_leaf {
 	OCC_LEAF_ON_OCC_COMPLETION_27, /* Continue, KvSteps.tla:141 */
 	OCC_LEAF_ON_OCC_COMPLETION_28, /* Continue, KvSteps.tla:143 */
 	OCC_LEAF_ON_OCC_COMPLETION_29, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_COMPLETION_LATE, /* Continue, KvSteps.tla:378 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER, /* Continue, KvSteps.tla:380 */
-	OCC_LEAF_ON_OCC_COMPLETION_32, /* Continue, KvSteps.tla:382 */
-	OCC_LEAF_ON_OCC_COMPLETION_33, /* Continue, KvSteps.tla:384 */
-	OCC_LEAF_ON_OCC_COMPLETION_34, /* Continue, KvSteps.tla:386 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED, /* Continue, KvSteps.tla:389 */
-	OCC_LEAF_ON_OCC_COMPLETION_37, /* Continue, KvSteps.tla:393 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED, /* Continue, KvSteps.tla:396 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2, /* Continue, KvSteps.tla:349 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2, /* Continue, KvSteps.tla:349 */
-	OCC_LEAF_ON_OCC_COMPLETION_41, /* Continue, KvSteps.tla:400 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY, /* Continue, KvSteps.tla:402 */
-	OCC_LEAF_ON_OCC_COMPLETION_43, /* Continue, KvSteps.tla:404 */
-	OCC_LEAF_ON_OCC_COMPLETION_44, /* Continue, KvSteps.tla:406 */
-	OCC_LEAF_SETTLE_1, /* Continue, KvSteps.tla:416 */
-	OCC_LEAF_SETTLE_2, /* Continue, KvSteps.tla:417 */
-	OCC_LEAF_SETTLE_3, /* Continue, KvSteps.tla:418 */
-	OCC_LEAF_SETTLE_4, /* Continue, KvSteps.tla:419 */
-	OCC_LEAF_SHELVE_1, /* Continue, KvSteps.tla:423 */
-	OCC_LEAF_SHELVE_2, /* Continue, KvSteps.tla:424 */
-	OCC_LEAF_SHELVE_3, /* Continue, KvSteps.tla:425 */
+	OCC_LEAF_ON_OCC_COMPLETION_LATE, /* Continue, KvSteps.tla:379 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER, /* Continue, KvSteps.tla:381 */
+	OCC_LEAF_ON_OCC_COMPLETION_32, /* Continue, KvSteps.tla:383 */
+	OCC_LEAF_ON_OCC_COMPLETION_33, /* Continue, KvSteps.tla:385 */
+	OCC_LEAF_ON_OCC_COMPLETION_34, /* Continue, KvSteps.tla:387 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED, /* Continue, KvSteps.tla:390 */
+	OCC_LEAF_ON_OCC_COMPLETION_37, /* Continue, KvSteps.tla:394 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED, /* Continue, KvSteps.tla:397 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2, /* Continue, KvSteps.tla:350 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2, /* Continue, KvSteps.tla:350 */
+	OCC_LEAF_ON_OCC_COMPLETION_41, /* Continue, KvSteps.tla:401 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY, /* Continue, KvSteps.tla:403 */
+	OCC_LEAF_ON_OCC_COMPLETION_43, /* Continue, KvSteps.tla:405 */
+	OCC_LEAF_ON_OCC_COMPLETION_44, /* Continue, KvSteps.tla:407 */
+	OCC_LEAF_SETTLE_1, /* Continue, KvSteps.tla:417 */
+	OCC_LEAF_SETTLE_2, /* Continue, KvSteps.tla:418 */
+	OCC_LEAF_SETTLE_3, /* Continue, KvSteps.tla:419 */
+	OCC_LEAF_SETTLE_4, /* Continue, KvSteps.tla:420 */
+	OCC_LEAF_SHELVE_1, /* Continue, KvSteps.tla:424 */
+	OCC_LEAF_SHELVE_2, /* Continue, KvSteps.tla:425 */
+	OCC_LEAF_SHELVE_3, /* Continue, KvSteps.tla:426 */
 	OCC_LEAF_FIND_1, /* Reply, KvSteps.tla:225 */
 	OCC_LEAF_FIND_2, /* Reply, KvSteps.tla:225 */
 	OCC_LEAF_FIND_3, /* Reply, KvSteps.tla:225 */
@@ -605,28 +605,28 @@ enum occ_leaf {
 	OCC_LEAF_IS_SETTLED_2, /* Drop, OccSteps.tla:259 */
 	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:221 */
 	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:222 */
-	OCC_LEAF_TAKE_1, /* Drop, KvSteps.tla:448 */
-	OCC_LEAF_TAKE_2, /* Continue, KvSteps.tla:449 */
+	OCC_LEAF_TAKE_1, /* Drop, KvSteps.tla:449 */
+	OCC_LEAF_TAKE_2, /* Continue, KvSteps.tla:450 */
 	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED, /* Continue, OccSteps.tla:267 */
-	OCC_LEAF_OCC_REFILL_2, /* Continue, KvSteps.tla:467 */
-	OCC_LEAF_OCC_REFILL_3, /* Continue, KvSteps.tla:468 */
-	OCC_LEAF_OCC_REFILL_4, /* Continue, KvSteps.tla:469 */
-	OCC_LEAF_OCC_REFILL_5, /* Continue, KvSteps.tla:471 */
-	OCC_LEAF_OCC_REFILL_6, /* Continue, KvSteps.tla:473 */
-	OCC_LEAF_OCC_REFILL_7, /* Continue, KvSteps.tla:476 */
-	OCC_LEAF_OCC_REFILL_8, /* Continue, KvSteps.tla:476 */
-	OCC_LEAF_OCC_REFILL_9, /* Continue, KvSteps.tla:477 */
-	OCC_LEAF_OCC_REFILL_10, /* Continue, KvSteps.tla:478 */
-	OCC_LEAF_OCC_REFILL_11, /* Continue, KvSteps.tla:479 */
-	OCC_LEAF_OVERFLOW_1, /* Continue, KvSteps.tla:496 */
-	OCC_LEAF_OVERFLOW_2, /* Continue, KvSteps.tla:497 */
-	OCC_LEAF_OVERFLOW_3, /* Continue, KvSteps.tla:498 */
-	OCC_LEAF_OVERFLOW_4, /* Continue, KvSteps.tla:499 */
-	OCC_LEAF_OVERFLOW_5, /* Continue, KvSteps.tla:500 */
-	OCC_LEAF_OVERFLOW_6, /* Continue, KvSteps.tla:501 */
-	OCC_LEAF_OVERFLOW_7, /* Continue, KvSteps.tla:502 */
-	OCC_LEAF_OVERFLOW_8, /* Continue, KvSteps.tla:503 */
-	OCC_LEAF_REPORT_1, /* Continue, KvSteps.tla:505 */
+	OCC_LEAF_OCC_REFILL_2, /* Continue, KvSteps.tla:468 */
+	OCC_LEAF_OCC_REFILL_3, /* Continue, KvSteps.tla:469 */
+	OCC_LEAF_OCC_REFILL_4, /* Continue, KvSteps.tla:470 */
+	OCC_LEAF_OCC_REFILL_5, /* Continue, KvSteps.tla:472 */
+	OCC_LEAF_OCC_REFILL_6, /* Continue, KvSteps.tla:474 */
+	OCC_LEAF_OCC_REFILL_7, /* Continue, KvSteps.tla:477 */
+	OCC_LEAF_OCC_REFILL_8, /* Continue, KvSteps.tla:477 */
+	OCC_LEAF_OCC_REFILL_9, /* Continue, KvSteps.tla:478 */
+	OCC_LEAF_OCC_REFILL_10, /* Continue, KvSteps.tla:479 */
+	OCC_LEAF_OCC_REFILL_11, /* Continue, KvSteps.tla:480 */
+	OCC_LEAF_OVERFLOW_1, /* Continue, KvSteps.tla:497 */
+	OCC_LEAF_OVERFLOW_2, /* Continue, KvSteps.tla:498 */
+	OCC_LEAF_OVERFLOW_3, /* Continue, KvSteps.tla:499 */
+	OCC_LEAF_OVERFLOW_4, /* Continue, KvSteps.tla:500 */
+	OCC_LEAF_OVERFLOW_5, /* Continue, KvSteps.tla:501 */
+	OCC_LEAF_OVERFLOW_6, /* Continue, KvSteps.tla:502 */
+	OCC_LEAF_OVERFLOW_7, /* Continue, KvSteps.tla:503 */
+	OCC_LEAF_OVERFLOW_8, /* Continue, KvSteps.tla:504 */
+	OCC_LEAF_REPORT_1, /* Continue, KvSteps.tla:506 */
 	OCC_LEAVES,
 };
 
@@ -843,8 +843,8 @@ enum occ_choice {
 	OCC_CHOICE_ON_OCC_COMPLETION_3_ELSE, /* OccSteps.tla:46 */
 	OCC_CHOICE_ON_OCC_COMPLETION_4, /* OccSteps.tla:199 */
 	OCC_CHOICE_ON_OCC_COMPLETION_4_ELSE, /* OccSteps.tla:199 */
-	OCC_CHOICE_ON_OCC_COMPLETION_5, /* KvSteps.tla:337 */
-	OCC_CHOICE_ON_OCC_COMPLETION_5_ELSE, /* KvSteps.tla:338 */
+	OCC_CHOICE_ON_OCC_COMPLETION_5, /* KvSteps.tla:338 */
+	OCC_CHOICE_ON_OCC_COMPLETION_5_ELSE, /* KvSteps.tla:339 */
 	OCC_CHOICE_ON_OCC_COMPLETION_6, /* KvSteps.tla:99 */
 	OCC_CHOICE_ON_OCC_COMPLETION_6_ELSE, /* KvSteps.tla:99 */
 	OCC_CHOICE_ON_OCC_COMPLETION_7, /* KvSteps.tla:99 */
@@ -859,56 +859,56 @@ enum occ_choice {
 	OCC_CHOICE_ON_OCC_COMPLETION_11_ELSE, /* OccSteps.tla:220 */
 	OCC_CHOICE_ON_OCC_COMPLETION_12, /* KvSteps.tla:279 */
 	OCC_CHOICE_ON_OCC_COMPLETION_12_ELSE, /* KvSteps.tla:279 */
-	OCC_CHOICE_ON_OCC_COMPLETION_13, /* KvSteps.tla:373 */
-	OCC_CHOICE_ON_OCC_COMPLETION_13_ELSE, /* KvSteps.tla:373 */
-	OCC_CHOICE_ON_OCC_COMPLETION_14, /* KvSteps.tla:376 */
-	OCC_CHOICE_ON_OCC_COMPLETION_14_ELSE, /* KvSteps.tla:376 */
-	OCC_CHOICE_ON_OCC_COMPLETION_15, /* KvSteps.tla:376 */
-	OCC_CHOICE_ON_OCC_COMPLETION_15_ELSE, /* KvSteps.tla:376 */
-	OCC_CHOICE_ON_OCC_COMPLETION_16, /* KvSteps.tla:376 */
-	OCC_CHOICE_ON_OCC_COMPLETION_16_ELSE, /* KvSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_13, /* KvSteps.tla:374 */
+	OCC_CHOICE_ON_OCC_COMPLETION_13_ELSE, /* KvSteps.tla:374 */
+	OCC_CHOICE_ON_OCC_COMPLETION_14, /* KvSteps.tla:377 */
+	OCC_CHOICE_ON_OCC_COMPLETION_14_ELSE, /* KvSteps.tla:377 */
+	OCC_CHOICE_ON_OCC_COMPLETION_15, /* KvSteps.tla:377 */
+	OCC_CHOICE_ON_OCC_COMPLETION_15_ELSE, /* KvSteps.tla:377 */
+	OCC_CHOICE_ON_OCC_COMPLETION_16, /* KvSteps.tla:377 */
+	OCC_CHOICE_ON_OCC_COMPLETION_16_ELSE, /* KvSteps.tla:377 */
 	OCC_CHOICE_ON_OCC_COMPLETION_17, /* KvSteps.tla:123 */
 	OCC_CHOICE_ON_OCC_COMPLETION_17_ELSE, /* KvSteps.tla:103 */
 	OCC_CHOICE_ON_OCC_COMPLETION_18, /* KvSteps.tla:87 */
 	OCC_CHOICE_ON_OCC_COMPLETION_18_ELSE, /* KvSteps.tla:87 */
-	OCC_CHOICE_ON_OCC_COMPLETION_19, /* KvSteps.tla:376 */
-	OCC_CHOICE_ON_OCC_COMPLETION_19_ELSE, /* KvSteps.tla:376 */
-	OCC_CHOICE_ON_OCC_COMPLETION_20, /* KvSteps.tla:393 */
+	OCC_CHOICE_ON_OCC_COMPLETION_19, /* KvSteps.tla:377 */
+	OCC_CHOICE_ON_OCC_COMPLETION_19_ELSE, /* KvSteps.tla:377 */
+	OCC_CHOICE_ON_OCC_COMPLETION_20, /* KvSteps.tla:394 */
 	OCC_CHOICE_ON_OCC_COMPLETION_20_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_ON_OCC_COMPLETION_21, /* KvSteps.tla:337 */
-	OCC_CHOICE_ON_OCC_COMPLETION_21_ELSE, /* KvSteps.tla:338 */
-	OCC_CHOICE_ON_OCC_COMPLETION_22, /* KvSteps.tla:337 */
-	OCC_CHOICE_ON_OCC_COMPLETION_22_ELSE, /* KvSteps.tla:338 */
+	OCC_CHOICE_ON_OCC_COMPLETION_21, /* KvSteps.tla:338 */
+	OCC_CHOICE_ON_OCC_COMPLETION_21_ELSE, /* KvSteps.tla:339 */
+	OCC_CHOICE_ON_OCC_COMPLETION_22, /* KvSteps.tla:338 */
+	OCC_CHOICE_ON_OCC_COMPLETION_22_ELSE, /* KvSteps.tla:339 */
 	OCC_CHOICE_ON_OCC_COMPLETION_23, /* KvSteps.tla:58 */
 	OCC_CHOICE_ON_OCC_COMPLETION_23_ELSE, /* KvSteps.tla:58 */
 	OCC_CHOICE_ON_OCC_COMPLETION_24, /* KvSteps.tla:282 */
 	OCC_CHOICE_ON_OCC_COMPLETION_24_ELSE, /* KvSteps.tla:283 */
-	OCC_CHOICE_ON_OCC_COMPLETION_25, /* KvSteps.tla:362 */
-	OCC_CHOICE_ON_OCC_COMPLETION_25_ELSE, /* KvSteps.tla:362 */
+	OCC_CHOICE_ON_OCC_COMPLETION_25, /* KvSteps.tla:363 */
+	OCC_CHOICE_ON_OCC_COMPLETION_25_ELSE, /* KvSteps.tla:363 */
 	OCC_CHOICE_ON_OCC_COMPLETION_26, /* KvSteps.tla:99 */
 	OCC_CHOICE_ON_OCC_COMPLETION_26_ELSE, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_27, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_27_ELSE, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_28, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_28_ELSE, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_29, /* KvSteps.tla:362 */
-	OCC_CHOICE_ON_OCC_COMPLETION_29_ELSE, /* KvSteps.tla:362 */
+	OCC_CHOICE_ON_OCC_COMPLETION_27, /* KvSteps.tla:364 */
+	OCC_CHOICE_ON_OCC_COMPLETION_27_ELSE, /* KvSteps.tla:364 */
+	OCC_CHOICE_ON_OCC_COMPLETION_28, /* KvSteps.tla:364 */
+	OCC_CHOICE_ON_OCC_COMPLETION_28_ELSE, /* KvSteps.tla:364 */
+	OCC_CHOICE_ON_OCC_COMPLETION_29, /* KvSteps.tla:363 */
+	OCC_CHOICE_ON_OCC_COMPLETION_29_ELSE, /* KvSteps.tla:363 */
 	OCC_CHOICE_ON_OCC_COMPLETION_30, /* KvSteps.tla:99 */
 	OCC_CHOICE_ON_OCC_COMPLETION_30_ELSE, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_31, /* KvSteps.tla:407 */
-	OCC_CHOICE_ON_OCC_COMPLETION_31_ELSE, /* KvSteps.tla:407 */
-	OCC_CHOICE_ON_OCC_COMPLETION_32, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_32_ELSE, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_33, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_33_ELSE, /* KvSteps.tla:363 */
-	OCC_CHOICE_SETTLE_1, /* KvSteps.tla:411 */
-	OCC_CHOICE_SETTLE_1_ELSE, /* KvSteps.tla:411 */
-	OCC_CHOICE_SETTLE_2, /* KvSteps.tla:412 */
-	OCC_CHOICE_SETTLE_2_ELSE, /* KvSteps.tla:412 */
-	OCC_CHOICE_SETTLE_3, /* KvSteps.tla:412 */
-	OCC_CHOICE_SETTLE_3_ELSE, /* KvSteps.tla:412 */
-	OCC_CHOICE_SETTLE_4, /* KvSteps.tla:411 */
-	OCC_CHOICE_SETTLE_4_ELSE, /* KvSteps.tla:411 */
+	OCC_CHOICE_ON_OCC_COMPLETION_31, /* KvSteps.tla:408 */
+	OCC_CHOICE_ON_OCC_COMPLETION_31_ELSE, /* KvSteps.tla:408 */
+	OCC_CHOICE_ON_OCC_COMPLETION_32, /* KvSteps.tla:364 */
+	OCC_CHOICE_ON_OCC_COMPLETION_32_ELSE, /* KvSteps.tla:364 */
+	OCC_CHOICE_ON_OCC_COMPLETION_33, /* KvSteps.tla:364 */
+	OCC_CHOICE_ON_OCC_COMPLETION_33_ELSE, /* KvSteps.tla:364 */
+	OCC_CHOICE_SETTLE_1, /* KvSteps.tla:412 */
+	OCC_CHOICE_SETTLE_1_ELSE, /* KvSteps.tla:412 */
+	OCC_CHOICE_SETTLE_2, /* KvSteps.tla:413 */
+	OCC_CHOICE_SETTLE_2_ELSE, /* KvSteps.tla:413 */
+	OCC_CHOICE_SETTLE_3, /* KvSteps.tla:413 */
+	OCC_CHOICE_SETTLE_3_ELSE, /* KvSteps.tla:413 */
+	OCC_CHOICE_SETTLE_4, /* KvSteps.tla:412 */
+	OCC_CHOICE_SETTLE_4_ELSE, /* KvSteps.tla:412 */
 	OCC_CHOICE_FIND_1, /* KvSteps.tla:220 */
 	OCC_CHOICE_FIND_1_ELSE, /* KvSteps.tla:222 */
 	OCC_CHOICE_FIND_2, /* KvSteps.tla:222 */
@@ -925,15 +925,15 @@ enum occ_choice {
 	OCC_CHOICE_SETTLED_4_ELSE, /* KvSteps.tla:103 */
 	OCC_CHOICE_SETTLED_5, /* KvSteps.tla:87 */
 	OCC_CHOICE_SETTLED_5_ELSE, /* KvSteps.tla:87 */
-	OCC_CHOICE_TAKE_1, /* KvSteps.tla:452 */
-	OCC_CHOICE_TAKE_1_ELSE, /* KvSteps.tla:452 */
-	OCC_CHOICE_OCC_REFILL_1, /* KvSteps.tla:473 */
+	OCC_CHOICE_TAKE_1, /* KvSteps.tla:453 */
+	OCC_CHOICE_TAKE_1_ELSE, /* KvSteps.tla:453 */
+	OCC_CHOICE_OCC_REFILL_1, /* KvSteps.tla:474 */
 	OCC_CHOICE_OCC_REFILL_1_ELSE, /* KvSteps.tla:103 */
 	OCC_CHOICE_OCC_REFILL_2, /* KvSteps.tla:87 */
 	OCC_CHOICE_OCC_REFILL_2_ELSE, /* KvSteps.tla:87 */
-	OCC_CHOICE_OCC_REFILL_3, /* KvSteps.tla:459 */
+	OCC_CHOICE_OCC_REFILL_3, /* KvSteps.tla:460 */
 	OCC_CHOICE_OCC_REFILL_3_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_OCC_REFILL_4, /* KvSteps.tla:477 */
+	OCC_CHOICE_OCC_REFILL_4, /* KvSteps.tla:478 */
 	OCC_CHOICE_OCC_REFILL_4_ELSE, /* KvSteps.tla:103 */
 	OCC_CHOICE_OCC_REFILL_5, /* KvSteps.tla:82 */
 	OCC_CHOICE_OCC_REFILL_5_ELSE, /* KvSteps.tla:81 */

@@ -173,7 +173,7 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session,
 	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_17));
 }
 
-/* Recall, KvSteps.tla:431 */
+/* Recall, KvSteps.tla:432 */
 static __always_inline __u32 occ_recall(const struct occ_answer_cell *answer,
 					struct occ_message *message)
 {
@@ -906,7 +906,7 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	return stepwise_continue(OCC_LEAF_LEAVE_3);
 }
 
-/* Remember, KvSteps.tla:436 */
+/* Remember, KvSteps.tla:437 */
 static __always_inline __u32 occ_remember(struct occ_answer_cell *answer,
 					  const struct occ_message *message)
 {
@@ -1449,7 +1449,7 @@ static __always_inline __u32 occ_on_occ_completion_on_entry(struct occ_bucket_ce
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_29));
 }
 
-/* OnCompletion, KvSteps.tla:370 */
+/* OnCompletion, KvSteps.tla:371 */
 static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_bucket_cell *bucket,
 								 struct occ_message *message,
 								 bool locked)
@@ -1479,7 +1479,7 @@ static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_buck
 				(message->kind == OCC_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:349 */
+			/* Untailed, KvSteps.tla:350 */
 			if (message->spot == 0) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1591,7 +1591,7 @@ static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_buck
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT ||
 	     message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > OCC_SLOT_SIZE && !message->claimed) {
-		/* Untailed, KvSteps.tla:349 */
+		/* Untailed, KvSteps.tla:350 */
 		if (message->spot == 0) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1753,7 +1753,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	return occ_on_occ_completion_on_completion(bucket, message, locked);
 }
 
-/* Settle, KvSteps.tla:410 */
+/* Settle, KvSteps.tla:411 */
 static __always_inline __u32 occ_settle(struct occ_page_cell *page,
 					const struct occ_message *message)
 {
@@ -1785,7 +1785,7 @@ static __always_inline __u32 occ_settle(struct occ_page_cell *page,
 	return stepwise_continue(OCC_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:422 */
+/* Shelve, KvSteps.tla:423 */
 static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf,
 					const struct occ_message *message)
 {
@@ -1981,7 +1981,7 @@ static __always_inline __u32 occ_retire(struct occ_session_cell *session,
 	return stepwise_drop(OCC_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:446 */
+/* Take, KvSteps.tla:447 */
 static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ_message *message)
 {
 	if (row->fate != OCC_ROW_FATE_PENDING)
@@ -2002,7 +2002,7 @@ static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ
 	return stepwise_continue(OCC_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:467 */
+/* Refill, KvSteps.tla:468 */
 static __always_inline __u32 occ_occ_refill_refill(struct occ_bucket_cell *bucket,
 						   struct occ_message *message)
 {
@@ -2131,7 +2131,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket,
 	return occ_occ_refill_refill(bucket, message);
 }
 
-/* Overflow, KvSteps.tla:481 */
+/* Overflow, KvSteps.tla:482 */
 static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ_message *message)
 {
 	__u8 own;
@@ -2206,7 +2206,7 @@ static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ
 	return stepwise_continue(OCC_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:505 */
+/* Report, KvSteps.tla:506 */
 static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct occ_message *message)
 {
 	row->fate = message->fate;

@@ -330,10 +330,11 @@ Claim(shelf, msg) ==
     [] shelf.generation # msg.generation \/ msg.spot - 1 \in shelf.taken -> Overwritten :: Continue(shelf, msg)
     [] OTHER -> Continue([shelf EXCEPT !.taken = @ \cup {msg.spot - 1}], [msg EXCEPT !.claimed = TRUE])
 
-\* True if the way is free, or its entry is unchanged since it was lifted, and is safe.
+\* True if the way is free, or its entry is unchanged since it was lifted, and is safe.  A write that goes through is safe
+\* once the page has it, which it has not if Lift lost its races.
 Ready(bucket, msg) ==
   CASE msg.way \notin 1..Ways -> FALSE
-    [] (Dooms(msg) \/ Stores(msg)) /\ ~ msg.stowed -> FALSE
+    [] (Dooms(msg) \/ Stores(msg) \/ (~ WriteBack /\ msg.kind # "Get")) /\ ~ msg.stowed -> FALSE
     [] ~ WriteBack \/ msg.lifted = "Empty" -> bucket.marks[msg.way] \in {"Empty", "Clean"}
     [] OTHER -> /\ bucket.marks[msg.way] = msg.lifted
                 /\ bucket.keys[msg.way] = msg.victim

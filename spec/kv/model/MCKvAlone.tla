@@ -429,4 +429,14 @@ LastPlaceTakenMeanwhile ==
 
 \* A key has version 0 again.
 VersionCameRound == \E key \in Keys : Current(key).there /\ Current(key).version = 0
+
+(***************************************************************************)
+(* Rules that are wrong                                                    *)
+(***************************************************************************)
+
+\* A draft: a write that goes through is ready though nothing was lifted for it, so that the page does not have it.
+ReadyUnlifted(bucket, msg) ==
+  /\ msg.way \in 1..Ways
+  /\ Dooms(msg) \/ Stores(msg) => msg.stowed
+  /\ bucket.marks[msg.way] \in {"Empty", "Clean"}
 =================================================================================
