@@ -1,6 +1,6 @@
 ---------------------------------- MODULE MCOcc ----------------------------------
 (* Bounds of the models of transactions: what models.yaml cannot say. *)
-EXTENDS OccAnswers, TLC
+EXTENDS OccGuarantees, TLC
 
 (***************************************************************************)
 (* Where keys go                                                           *)

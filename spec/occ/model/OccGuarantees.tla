@@ -1,0 +1,292 @@
+------------------------------ MODULE OccGuarantees ------------------------------
+(***************************************************************************)
+(* What each section does for whoever sent the packet, and however late it *)
+(* is: promises about single steps.  OccAnswers says what an answer may    *)
+(* be; here is what becomes of a request, of its place and of the bucket.  *)
+(***************************************************************************)
+EXTENDS OccAnswers
+
+\* A section that lost its races did nothing. The sweep does not say that of its own.
+Does(steps) == event'.step \in steps /\ event'.verdict # "Skip" /\ (event'.from = "sweep" => ~ Contention)
+
+Transacts(msg) == msg.kind \in {"Lock", "Commit", "Abort"}
+
+Settles(msg) == msg.kind \in {"Commit", "Abort"}
+
+\* What is there of a key, and nothing about one that is missing.
+Content(key) == Standing(key, 0)
+
+\* Whether a bucket has a way with the key.
+Has(bucket, key) == \E i \in 1..Ways : bucket.marks[i] # "Empty" /\ bucket.keys[i] = key
+
+(***************************************************************************)
+(* A session's transaction and its intents                                 *)
+(***************************************************************************)
+
+\* A request that has begun goes through all sections: nobody ends it before its session is idle.
+BegunIsEnded ==
+  [][event'.step \in {"Enter", "Note", "OnOccRequest", "OnOccCompletion", "Settled", "Leave"}
+       => event'.verdict \in {"Continue", "Skip"}]_vars
+
+\* A lock goes on to its bucket where its place is free, its transaction undecided and its value short. A commit goes on where its
+\* place was granted and nothing was aborted, an abort where its place was granted and nothing was committed.
+EntersAsItMay ==
+  [][event'.step = "Enter" /\ Transacts(event'.given) =>
+       LET given == event'.given
+           transaction == cells.transaction[given.client]
+           granted == given.place \in PlacesIn(transaction)
+       IN  /\ (event'.message.kind = given.kind) =
+                CASE given.kind = "Lock" -> ~ granted /\ transaction.verdict = "Open" /\ given.length <= SlotSize
+                  [] given.kind = "Commit" -> granted /\ transaction.verdict # "Aborted"
+                  [] OTHER -> granted /\ transaction.verdict # "Committed"
+           /\ event'.message.kind = "Aborted" => transaction.verdict # "Committed"]_vars
+
+\* Whatever goes on has the intent of its own place, and the way that this place pins.
+EntersWithItsOwn ==
+  [][event'.step = "Enter" /\ Transacts(event'.given) /\ event'.message.kind = event'.given.kind =>
+       LET given == event'.given
+       IN  /\ event'.message.intent = given.client * Intents + given.place
+           /\ event'.message.way = cells.transaction[given.client].ways[given.place + 1]]_vars
+
+\* The store's own requests pass the sections of transactions as they are, and so do answers.
+OthersPass ==
+  [][event'.step \in {"Enter", "Note"} /\ ~ Transacts(event'.given) => event'.message = event'.given /\ cells' = cells]_vars
+
+\* The wish of a lock is noted before it is granted. Its place is settled by what was noted, whatever the request says.
+NotedIsSettled ==
+  [][event'.step = "Note" /\ Transacts(event'.given) =>
+       LET given == event'.given
+           Wish(whose) == <<whose.slot, whose.bit, whose.deletes, whose.length, whose.value>>
+       IN  IF given.kind = "Lock"
+             THEN Wish(cells'.intent[given.intent]) = Wish(given) /\ event'.message = given
+             ELSE Wish(event'.message) = Wish(cells.intent[given.intent]) /\ cells' = cells]_vars
+
+\* A place that was granted pins the way that was locked for it, and one that was settled pins none. Nothing else becomes of places.
+\* As long as a place is left, the transaction is decided.
+OutcomeIsNoted ==
+  [][event'.step = "Leave" =>
+       LET given == event'.given
+           before == cells.transaction[given.client]
+           after == cells'.transaction[given.client]
+           settled == given.kind \in {"Committed", "Aborted"}
+           way == IF given.kind = "Granted" THEN given.way ELSE IF settled THEN 0 ELSE before.ways[given.place + 1]
+       IN  /\ after.ways = [before.ways EXCEPT ![given.place + 1] = way]
+           /\ after.verdict = IF ~ settled THEN before.verdict ELSE IF PlacesIn(after) = {} THEN "Open" ELSE given.kind
+           /\ event'.message = given]_vars
+
+(***************************************************************************)
+(* The bucket                                                              *)
+(***************************************************************************)
+
+\* Only requests are decided at the bucket. An answer that another section has given stays.
+DecidedStaysDecided ==
+  [][AtBucket /\ event'.given.kind \notin Requests \cup Reads => event'.message = event'.given /\ cells' = cells]_vars
+
+\* The daemon hears the epoch of the bucket, and which key of it is to make room in which way. It hears what version a lock expects.
+SeenAsItIs ==
+  [][Does({"OnOccRequest"}) /\ event'.message.kind = event'.given.kind /\ event'.given.kind \in Requests \cup Reads =>
+       LET msg == event'.message
+           bucket == BucketOf(msg.key)
+       IN  /\ msg.epoch = bucket.epoch
+           /\ msg.way \in 1..Ways
+           /\ msg.victim = bucket.keys[msg.way]
+           /\ WaysWith(msg.key) # {} => msg.way \in WaysWith(msg.key)
+           /\ msg.kind = "Lock" => msg.expected = event'.given.version]_vars
+
+\* Where all ways of a bucket are locked, whoever needs one is told so at once.
+ShutOutHearsAtOnce ==
+  [][Does({"OnOccRequest"}) /\ event'.given.kind \in {"Lock", "Insert", "Update"} /\ IsShutOut(event'.given.key) =>
+       event'.message.kind # event'.given.kind]_vars
+
+\* A lock changes no key. Only one that is granted pins a way, its own one.
+LocksChangeNothing ==
+  [][AtBucket /\ event'.given.kind = "Lock" =>
+       LET slot == event'.given.slot
+       IN  /\ \A key \in Keys : Content(key)' = Content(key)
+           /\ cells'.bucket[slot].pinned =
+                cells.bucket[slot].pinned \cup (IF event'.message.kind = "Granted" THEN {event'.message.way - 1} ELSE {})]_vars
+
+\* A lock of a missing key leaves a tombstone that is as new as any deletion in the bucket. So no older row comes back over it.
+TombstonesAreNew ==
+  [][AtBucket /\ event'.given.kind = "Lock" /\ event'.message.kind = "Granted" /\ WaysWith(event'.given.key) = {} =>
+       LET after == cells'.bucket[event'.given.slot]
+           way == event'.message.way
+       IN  after.marks[way] = "Gone" => after.entries[way].version >= after.floor]_vars
+
+\* A commit does what was noted with the key of the way that its place pins. An abort does nothing. Both free the way, and change
+\* no other key.
+SettledAsIntended ==
+  [][Does({"OnOccRequest", "Settled"}) /\ Settles(event'.given) =>
+       LET given == event'.given
+           bucket == cells.bucket[given.slot]
+           commits == given.kind = "Commit"
+       IN  /\ event'.message.kind = IF commits THEN "Committed" ELSE "Aborted"
+           /\ cells'.bucket[given.slot].pinned = bucket.pinned \ {given.way - 1}
+           /\ \A key \in Keys :
+                IF key = bucket.keys[given.way] /\ commits
+                  THEN /\ Content(key)'.there = ~ given.deletes
+                       /\ ~ given.deletes => /\ Content(key)'.value = given.value
+                                             /\ Content(key)'.length = given.length
+                                             /\ Content(key)'.version = event'.message.version
+                  ELSE Content(key)' = Content(key)]_vars
+
+\* A commit over an entry has the next version. Over none it has one that the bucket has not given to any key that was deleted.
+CommittedIsNewer ==
+  [][Does({"OnOccRequest", "Settled"}) /\ event'.given.kind = "Commit" =>
+       LET given == event'.given
+           bucket == cells.bucket[given.slot]
+       IN  \A key \in Keys :
+             key = bucket.keys[given.way] =>
+               IF given.deletes
+                 THEN cells'.bucket[given.slot].floor >= Content(key).version
+                 ELSE Content(key)'.version = 1 + (IF Content(key).there THEN Content(key).version ELSE bucket.floor)]_vars
+
+\* A key that is missing once its place is settled leaves a tombstone just where its page may have it.
+TombstonesForAReason ==
+  [][Does({"OnOccRequest", "Settled"}) /\ Settles(event'.given) =>
+       LET given == event'.given
+           bucket == cells'.bucket[given.slot]
+       IN  \A key \in Keys :
+             key = cells.bucket[given.slot].keys[given.way] /\ ~ Content(key)'.there =>
+               bucket.marks[given.way] = IF BitOf(key) \in bucket.filter THEN "Gone" ELSE "Empty"]_vars
+
+\* Entries that no page has stay where they are, and so do tombstones. They go only by what was settled or written of their own key,
+\* or where they were lifted for another.
+NothingElseGoes ==
+  [][AtBucket =>
+       LET given == event'.given
+           before == cells.bucket[given.slot]
+           after == cells'.bucket[given.slot]
+           asked == IF Settles(given) THEN {given.way} ELSE {i \in 1..Ways : before.keys[i] = given.key}
+       IN  before # after =>
+             \A i \in (1..Ways) \ asked :
+               before.marks[i] \in {"Dirty", "Gone"}
+                 => \/ after.marks[i] = before.marks[i] /\ after.keys[i] = before.keys[i] /\ after.entries[i] = before.entries[i]
+                    \/ /\ event'.step = "OnOccCompletion" /\ i = given.way /\ event'.message.moved
+                       /\ before.marks[i] = given.lifted /\ before.keys[i] = given.victim /\ before.entries[i] = given.carried]_vars
+
+\* What is brought in from the page is no newer than that: it may be overwritten without loss.
+BroughtIsClean ==
+  [][event'.step = "OnOccCompletion" /\ event'.given.kind \in {"Lock", "Get"} /\ event'.given.found /\ WaysWith(event'.given.key) = {} =>
+       \A i \in 1..Ways :
+         cells'.bucket[event'.given.slot].marks[i] \in {"Dirty", "Gone"} => cells'.bucket[event'.given.slot].keys[i] # event'.given.key]_vars
+
+(***************************************************************************)
+(* Completions                                                             *)
+(***************************************************************************)
+
+Completes == Does({"OnOccCompletion"}) /\ event'.given.kind \in Requests \cup Reads
+
+\* A finding of an earlier epoch comes to nothing, unless the bucket has the key by now.
+LateComesToNothing ==
+  [][Completes /\ WaysWith(event'.given.key) = {} /\ event'.given.epoch # BucketOf(event'.given.key).epoch =>
+       event'.message.kind = event'.given.kind /\ cells' = cells]_vars
+
+\* The entries of the page that are to go, and to come.
+Going(msg) == IF msg.lifted # "Empty" \/ (msg.kind = "Delete" /\ msg.found) THEN {msg.old} \ {0} ELSE {}
+Coming(msg) == IF msg.lifted = "Dirty" THEN {msg.entry} ELSE {}
+
+\* The way that the completion is to have can be had: nobody has locked it, and it is free, or all that it has is on its way to the page.
+MayHaveItsWay(msg) ==
+  LET bucket == BucketOf(msg.key)
+  IN  /\ msg.way - 1 \notin bucket.pinned
+      /\ IF msg.lifted = "Empty"
+           THEN bucket.marks[msg.way] \in {"Empty", "Clean"}
+           ELSE /\ msg.stowed \/ Going(msg) \cup Coming(msg) = {}
+                /\ bucket.marks[msg.way] = msg.lifted /\ bucket.keys[msg.way] = msg.victim /\ bucket.entries[msg.way] = msg.carried
+
+\* What was found is what was asked for.
+FindsWhatItNeeds(msg) ==
+  CASE msg.kind = "Lock" -> msg.expected = (IF msg.found THEN msg.version ELSE 0) /\ (msg.found => msg.length <= SlotSize)
+    [] msg.kind = "Insert" -> ~ msg.found
+    [] OTHER -> msg.found
+
+\* A completion that finds what it needs brings its key into the bucket, if it may have its way there. Else nobody does.
+BringsWhatItFinds ==
+  [][Completes /\ WaysWith(event'.given.key) = {} /\ event'.given.kind # "Delete" /\ event'.given.length <= SlotSize =>
+       LET given == event'.given
+       IN  Has(cells'.bucket[given.slot], given.key) =
+             (given.epoch = BucketOf(given.key).epoch /\ FindsWhatItNeeds(given) /\ MayHaveItsWay(given))]_vars
+
+\* A lock that brings its key in is granted. So is one whose key is in the bucket by now, with the version that it expects.
+GrantedWhereItMay ==
+  [][Completes /\ event'.given.kind = "Lock" =>
+       LET given == event'.given
+       IN  IF WaysWith(given.key) = {}
+             THEN Has(cells'.bucket[given.slot], given.key) => event'.message.kind = "Granted"
+             ELSE event'.message.kind \in {"Granted", "Conflict", "TooLong"}]_vars
+
+\* A lock that cannot have its way waits, as long as what was found holds.
+LockWaits ==
+  [][Completes /\ event'.given.kind = "Lock" /\ WaysWith(event'.given.key) = {} /\ event'.given.epoch = BucketOf(event'.given.key).epoch =>
+       LET given == event'.given
+       IN  event'.message.kind =
+             CASE (IF given.found THEN given.version ELSE 0) # given.expected -> "Conflict"
+               [] given.found /\ given.length > SlotSize -> "TooLong"
+               [] Coming(given) = {0} -> "NoRoom"
+               [] MayHaveItsWay(given) -> "Granted"
+               [] OTHER -> "Lock"]_vars
+
+\* Whatever moves between a bucket and its page is on its way there. The epoch counts each move, and the filter is that of the page as
+\* it will be. Nothing moves without it.
+MovesWhatIsStowed ==
+  [][Completes =>
+       LET given == event'.given
+           before == BucketOf(given.key)
+           after == cells'.bucket[given.slot]
+       IN  IF event'.message.moved
+             THEN /\ Going(given) \cup Coming(given) # {} => given.stowed
+                  /\ after.epoch = (before.epoch + 1) % EpochModulus
+                  /\ after.filter = given.filter \cup (IF Coming(given) = {} THEN {} ELSE {given.victim_bit})
+             ELSE after.epoch = before.epoch /\ after.filter = before.filter]_vars
+
+\* A completion moves what it has lifted, or what it deletes, once it has done what was asked for.
+MovesWhatWasLifted ==
+  [][Completes /\ WaysWith(event'.given.key) = {} /\ event'.given.kind # "Delete" =>
+       event'.message.moved = (Has(cells'.bucket[event'.given.slot], event'.given.key) /\ event'.given.lifted # "Empty")]_vars
+
+\* A read is answered as long as what was found holds, though its key may find no way in the bucket.
+ReadsAreAnswered ==
+  [][Completes /\ event'.given.kind = "Get" /\ event'.given.spot = 0 /\ event'.given.length <= SlotSize =>
+       LET given == event'.given
+       IN  (IF WaysWith(given.key) = {} THEN given.epoch = BucketOf(given.key).epoch ELSE ~ HasLongValue(given.key))
+             => event'.message.kind \in {"Value", "Missing"}]_vars
+
+\* A write that needs no way is answered as long as what was found holds, though all ways may be locked.
+WritesAreAnswered ==
+  [][Completes /\ event'.given.kind \in {"Insert", "Update"} /\ event'.given.found = (event'.given.kind = "Insert")
+       /\ event'.given.epoch = BucketOf(event'.given.key).epoch /\ WaysWith(event'.given.key) = {} =>
+       event'.message.kind \in {"Exists", "Absent"}]_vars
+
+\* A write of a key that is in its bucket, and that nobody has locked, is answered. One that is locked is refused.
+WritesHear ==
+  [][Completes /\ event'.given.kind \in Writes /\ WaysWith(event'.given.key) # {} /\ event'.given.length <= SlotSize =>
+       /\ event'.message.kind # event'.given.kind
+       /\ (event'.message.kind = "Locked") = IsLocked(event'.given.key)]_vars
+
+(***************************************************************************)
+(* The sweep                                                               *)
+(***************************************************************************)
+
+Swept == event'.to[2]
+
+\* The sweep settles places of sessions that are over, and of no others. It goes on as the request that their clients owe: it
+\* commits where that was decided, and else aborts.
+SweepSettlesForTheDead ==
+  [][event'.step = "Unsettled" =>
+       LET transaction == cells.transaction[Swept]
+           msg == event'.message
+       IN  /\ (event'.verdict = "Continue") = (Swept \in event'.given.gone /\ PlacesIn(transaction) # {})
+           /\ event'.verdict = "Continue" =>
+                /\ msg.client = Swept
+                /\ msg.place \in PlacesIn(transaction)
+                /\ msg.way = transaction.ways[msg.place + 1]
+                /\ msg.intent = Swept * Intents + msg.place
+                /\ msg.kind = IF transaction.verdict = "Committed" THEN "Commit" ELSE "Abort"]_vars
+
+\* A session may be retired just if it is over and none of its places is left.
+RetiresTheSettled ==
+  [][event'.step = "IsSettled" =>
+       /\ (event'.verdict = "Continue") = (Swept \in event'.given.gone /\ PlacesIn(cells.transaction[Swept]) = {})
+       /\ event'.verdict = "Continue" => event'.message.client = Swept]_vars
+=================================================================================
