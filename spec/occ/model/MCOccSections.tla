@@ -23,14 +23,14 @@ With(ways, spilled) ==
   LET begun == Begun(<<ways>>, spilled)
   IN  [begun EXCEPT !.bucket[0].epoch = 5, !.bucket[0].floor = 40]
 
-Locking_(tables, pinned) == [tables EXCEPT !.bucket[0].pinned = pinned]
+WithLocks(tables, pinned) == [tables EXCEPT !.bucket[0].pinned = pinned]
 
 \* Ways that somebody may have locked: they are not empty.
 Lockable(ways) == SUBSET {i - 1 : i \in {j \in DOMAIN ways : ways[j][1] # "Empty"}}
 
 WithTransaction(tables, verdict, ways) == [tables EXCEPT !.transaction[1] = [verdict |-> verdict, ways |-> ways]]
 
-\* What client 1 asks for key 3, as the sections before have it.
+\* A request of client 1 for key 3, as the sections before leave it.
 Request(kind) ==
   [Arrived([BlankMessage EXCEPT !.kind = kind, !.client = 1, !.sequence = 1, !.secret = 2, !.key = 3,
                                 !.length = IF kind \in {"Get", "Delete"} THEN 0 ELSE 5,
@@ -88,7 +88,7 @@ Noting ==
      deletes \in BOOLEAN, kind \in {"Lock", "Commit", "Abort", "Get", "Insert", "Granted", "Committed", "Refused"}}
 
 \* Outcomes that may come of the transaction.
-Leaving_ ==
+Outcomes ==
   {Before("XDP", "Leave", WithTransaction(InitialCells, one[1], one[2]),
           [Request(one[3]) EXCEPT !.place = one[4], !.way = 3, !.epoch = 7]) :
      one \in {each \in Verdicts \X Pins \X {"Granted", "Committed", "Aborted", "Refused", "Conflict", "Lock", "Value"} \X {0, 1} :
@@ -110,29 +110,32 @@ SomeWays == {
   <<<<"Dirty", 4, 24>>, <<"Gone", 5, 25>>, <<"Dirty", 6, 26>>>>,
   <<<<"Clean", 3, 23>>, NoWay, NoWay>>}
 
-\* What the page has, beside what is clean: nothing, another key with the same bit, or the key itself.
+\* The page has what is clean.
 CleanOnes(ways) ==
   LET Clean(i) == IF ways[i][1] = "Clean" THEN <<<<ways[i][2], ways[i][3]>>>> ELSE << >>
   IN  Clean(1) \o Clean(2) \o Clean(3)
 
 HasWay(ways, key) == \E i \in DOMAIN ways : ways[i][2] = key
 
-Requests_ ==
+\* Requests of each kind, with a version that is right, wrong or 0, and answers.
+SomeRequests ==
   {[Request("Lock") EXCEPT !.version = version] : version \in {0, 23, 22}}
   \cup {Request("Get"), Request("Insert"), Request("Delete"), [Request("Update") EXCEPT !.length = SlotSize + 1]}
   \cup {Request("Update"), [Request("Aborted") EXCEPT !.version = 23], Request("Refused")}
 
+\* The page also has another key with the same bit, or key 3 itself, or neither.
 Seeing ==
-  {Before("XDP", "OnOccRequest", Locking_(With(case[1], CleanOnes(case[1]) \o case[2]), case[3]), message) :
+  {Before("XDP", "OnOccRequest", WithLocks(With(case[1], CleanOnes(case[1]) \o case[2]), case[3]), message) :
      case \in {each \in SomeWays \X {<< >>, <<<<6, 16>>>>, <<<<3, 13>>>>} \X (SUBSET {0, 1, 2}) :
-                 /\ each[3] \in Lockable(each[1]) \cap {{}, {0}, {1}, {0, 1}, {2}, {0, 1, 2}}
-                 /\ each[2] # << >> => ~ HasWay(each[1], each[2][1][1]) \/ (each[2][1][1] = 3 /\ <<"Clean", 3, 23>> \notin {each[1][i] : i \in 1..3})},
-     message \in Requests_}
+                 /\ each[3] \in Lockable(each[1]) \ {{0, 2}, {1, 2}}
+                 /\ each[2] = <<<<6, 16>>>> => ~ HasWay(each[1], 6)
+                 /\ each[2] = <<<<3, 13>>>> => \A i \in 1..Ways : each[1][i] # <<"Clean", 3, 23>>},
+     message \in SomeRequests}
 
 \* Full buckets, or those with room that some have used, for a key that the page may have.
 Choosing ==
   {Before("XDP", "OnOccRequest",
-          [Locking_(With(one[1], CleanOnes(one[1]) \o <<<<6, 16>>>>), one[2]) EXCEPT !.bucket[0].epoch = one[3], !.bucket[0].used = one[4]], one[5]) :
+          [WithLocks(With(one[1], CleanOnes(one[1]) \o <<<<6, 16>>>>), one[2]) EXCEPT !.bucket[0].epoch = one[3], !.bucket[0].used = one[4]], one[5]) :
      one \in {each \in {<<<<"Dirty", 4, 24>>, <<"Gone", 5, 25>>, <<"Dirty", 7, 27>>>>, <<<<"Dirty", 7, 27>>, <<"Clean", 4, 24>>, <<"Clean", 5, 25>>>>,
                         <<<<"Clean", 4, 24>>, <<"Dirty", 7, 27>>, <<"Gone", 5, 25>>>>, <<<<"Clean", 4, 24>>, NoWay, <<"Dirty", 7, 27>>>>}
                        \X (SUBSET {0, 1, 2}) \X (2..4) \X (IF SparesUsed THEN {{}, {1}, {1, 2}, {0, 1, 2}} ELSE {{}})
@@ -144,17 +147,17 @@ Choosing ==
 (***************************************************************************)
 
 \* The place of client 1 pins a way with key 3, and perhaps another session's place pins the other one.
-Settling_ ==
+Settlements ==
   LET Ways2(way, own) == IF way = 1 THEN <<own, <<"Dirty", 4, 24>>, NoWay>> ELSE <<<<"Dirty", 4, 24>>, NoWay, own>>
       Tables(way, own, spilled, others) ==
-        WithTransaction([Locking_(With(Ways2(way, own), spilled), {way - 1} \cup others) EXCEPT !.bucket[0].used = {1}],
+        WithTransaction([WithLocks(With(Ways2(way, own), spilled), {way - 1} \cup others) EXCEPT !.bucket[0].used = {1}],
                         "Open", IF way = 1 THEN <<0, 1>> ELSE <<3, 0>>)
-      Message_(kind, way, deletes, key) ==
+      Settlement(kind, way, deletes, key) ==
         [Request(kind) EXCEPT !.place = IF way = 1 THEN 1 ELSE 0, !.intent = IF way = 1 THEN 3 ELSE 2, !.way = way, !.deletes = deletes,
                               !.locked = ~ deletes, !.key = key, !.epoch = 6, !.length = 7, !.value = 700]
   IN  UNION {
-        {Before("XDP", "OnOccRequest", Tables(case[1], case[2], case[3], case[4]), Message_(case[5], case[1], case[6], case[7])),
-         Sweeps(2, 3, 1, Tables(case[1], case[2], case[3], case[4]), Message_(case[5], case[1], case[6], case[7]))} :
+        {Before("XDP", "OnOccRequest", Tables(case[1], case[2], case[3], case[4]), Settlement(case[5], case[1], case[6], case[7])),
+         Sweeps(2, 3, 1, Tables(case[1], case[2], case[3], case[4]), Settlement(case[5], case[1], case[6], case[7]))} :
            case \in {each \in {1, 3} \X {<<"Dirty", 3, 23>>, <<"Gone", 3, 23>>, <<"Clean", 3, 13>>} \X {<< >>, <<<<6, 16>>>>, <<<<3, 13>>>>}
                               \X {{}, {1}} \X {"Commit", "Abort"} \X BOOLEAN \X {3, 4} :
                       /\ each[2][1] = "Clean" => each[3] = <<<<3, 13>>>>
@@ -164,11 +167,12 @@ Settling_ ==
 (* The sweep                                                               *)
 (***************************************************************************)
 
+\* The sweep comes to each session, over or not.
 Overs ==
   {Sweeps(one[1], 1, one[2], WithTransaction(InitialCells, one[3], one[4]), [NoMessage EXCEPT !.gone = one[5], !.way = 9]) :
      one \in {2, 3} \X {0, 1} \X Verdicts \X Pins \X {{}, {0}, {1}, {0, 1}}}
 
-RequestCases == Entering \cup Noting \cup Leaving_ \cup Seeing \cup Choosing \cup Settling_ \cup Overs
+RequestCases == Entering \cup Noting \cup Outcomes \cup Seeing \cup Choosing \cup Settlements \cup Overs
 
 (***************************************************************************)
 (* Completions                                                             *)
@@ -180,7 +184,7 @@ Vacant == InitialCells.page[0].spilled[1]
 
 Entry(mark, key, version) == [Held(key, version) EXCEPT !.mark = mark]
 
-\* What a run has lifted and is to move: <<lifted, old, entry, stowed>>.
+\* A run has lifted this, and is to move it: <<lifted, old, entry, stowed>>.
 Lifts ==
   {<<"Empty", 0, 0, FALSE>>, <<"Empty", 1, 2, FALSE>>, <<"Gone", 0, 2, FALSE>>, <<"Gone", 1, 2, FALSE>>, <<"Gone", 1, 0, TRUE>>,
    <<"Dirty", 0, 0, FALSE>>, <<"Dirty", 0, 2, FALSE>>, <<"Dirty", 1, 2, FALSE>>, <<"Dirty", 0, 2, TRUE>>, <<"Dirty", 1, 2, TRUE>>}
@@ -196,7 +200,7 @@ PageOf(first, lift, found) ==
 \* The daemon has found this version of key 3, 0: none. The first way was to make room, and is by now as `first` says.
 Found(kind, ways, lift, found, pinned) ==
   Before("TC", "OnOccCompletion",
-         [Locking_(With(ways, << >>), pinned) EXCEPT !.page[0].spilled = PageOf(ways[1], lift, found), !.bucket[0].filter = {1, 2}],
+         [WithLocks(With(ways, << >>), pinned) EXCEPT !.page[0].spilled = PageOf(ways[1], lift, found), !.bucket[0].filter = {1, 2}],
          [Request(kind) EXCEPT !.found = found # 0, !.version = found, !.victim = 4, !.victim_bit = 0, !.way = 1, !.evicts = lift[1] # "Empty",
                                !.epoch = 5, !.lifted = lift[1], !.old = lift[2], !.entry = lift[3], !.stowed = lift[4],
                                !.carried = IF lift[1] = "Empty" THEN @ ELSE EntryOf(24), !.filter = {2},
@@ -214,6 +218,7 @@ Fits(first, lift) == lift[1] = "Dirty" /\ lift[3] = 0 => first[1] \in {"Dirty", 
 
 Full(first) == <<first, <<"Dirty", 6, 26>>, IF first[2] = 5 THEN <<"Gone", 7, 27>> ELSE <<"Dirty", 5, 35>>>>
 
+\* The first way is free, or its entry was lifted, and is on its way to the page.
 Few == {<<"Empty", 0, 0, FALSE>>, <<"Gone", 1, 2, FALSE>>, <<"Dirty", 0, 2, TRUE>>}
 
 \* The key is not in the bucket.
@@ -221,12 +226,13 @@ Bringing(kind, firsts, lifts, versions, pins) ==
   {Found(kind, Full(one[1]), one[2], one[3], one[4]) :
      one \in {each \in firsts \X lifts \X versions \X pins : each[4] \in Lockable(Full(each[1])) /\ Fits(each[1], each[2])}}
 
-\* Of a key that the page does not have, the message still says the version that its client expects.
+\* Where nothing was found, the message still says the version that its client expects.
 LocksOnly ==
   {But(case, LAMBDA msg : LET expected == IF wrong THEN 22 ELSE IF msg.found THEN msg.version ELSE 0
                           IN  [msg EXCEPT !.expected = expected, !.version = IF msg.found THEN @ ELSE expected]) :
      case \in Bringing("Lock", FirstWays, Lifts, {0, 23, 91}, {{}, {0}, {0, 1, 2}}), wrong \in BOOLEAN}
 
+\* The store's own requests.
 OtherKinds == UNION {Bringing(kind, FirstWays, Few, {0, 23}, {{}, {0}}) : kind \in {"Get", "Insert", "Update"}}
 
 \* The last way was to make room.
@@ -235,7 +241,7 @@ Last ==
        LAMBDA msg : [msg EXCEPT !.way = 3, !.expected = one[2]]) :
      one \in {"Get", "Insert", "Update", "Lock"} \X {0, 23} \X {{}, {2}}}
 
-\* Of an earlier epoch.
+\* The bucket has another epoch by now.
 Late ==
   {But(case, LAMBDA msg : [msg EXCEPT !.epoch = 1, !.expected = IF msg.found THEN msg.version ELSE 0]) :
      case \in UNION {Bringing(kind, {NoWay, <<"Dirty", 4, 24>>}, Few, {0, 23}, {{}, {0}}) : kind \in {"Get", "Insert", "Update", "Lock"}}}
@@ -257,7 +263,7 @@ Meeting ==
   \cup {But(Found(kind, <<<<mark, 3, 25>>, NoWay, <<"Dirty", 6, 26>>>>, <<"Empty", 0, 2, FALSE>>, 0, pinned), LAMBDA msg : [msg EXCEPT !.expected = 25]) :
           kind \in {"Get", "Insert", "Update", "Delete", "Lock"}, mark \in {"Dirty", "Gone"}, pinned \in {{}, {0}}}
 
-\* No request: a session that is opened, or an answer.
+\* A session that is opened, or an answer, goes by the bucket as well.
 Opened == {Before("TC", "OnOccCompletion", With(<<<<"Dirty", 3, 23>>, NoWay, NoWay>>, << >>), Request(kind)) : kind \in {"Opened", "Conflict"}}
 
 FoundCases == LocksOnly \cup OtherKinds \cup Last \cup Late \cup Deleting \cup Meeting \cup Opened

@@ -6,14 +6,14 @@
 (***************************************************************************)
 EXTENDS OccAnswers
 
-\* A section that lost its races did nothing. The sweep does not say that of its own.
+\* A section that lost its races did nothing. Events of the sweep do not tell that.
 Does(steps) == event'.step \in steps /\ event'.verdict # "Skip" /\ (event'.from = "sweep" => ~ Contention)
 
 Transacts(msg) == msg.kind \in {"Lock", "Commit", "Abort"}
 
 Settles(msg) == msg.kind \in {"Commit", "Abort"}
 
-\* What is there of a key, and nothing about one that is missing.
+\* The content of a key; all missing keys are alike.
 Content(key) == Standing(key, 0)
 
 \* Whether a bucket has a way with the key.
@@ -29,7 +29,7 @@ BegunIsEnded ==
        => event'.verdict \in {"Continue", "Skip"}]_vars
 
 \* A lock goes on to its bucket where its place is free, its transaction undecided and its value short. A commit goes on where its
-\* place was granted and nothing was aborted, an abort where its place was granted and nothing was committed.
+\* place was granted and nothing was aborted, and an abort where nothing was committed.
 EntersAsItMay ==
   [][event'.step = "Enter" /\ Transacts(event'.given) =>
        LET given == event'.given
@@ -61,8 +61,8 @@ NotedIsSettled ==
              THEN Wish(cells'.intent[given.intent]) = Wish(given) /\ event'.message = given
              ELSE Wish(event'.message) = Wish(cells.intent[given.intent]) /\ cells' = cells]_vars
 
-\* A place that was granted pins the way that was locked for it, and one that was settled pins none. Nothing else becomes of places.
-\* As long as a place is left, the transaction is decided.
+\* A granted place pins the way that was locked for it, and a settled one pins none. All other places stay. The first place that is
+\* settled decides, until none is left.
 OutcomeIsNoted ==
   [][event'.step = "Leave" =>
        LET given == event'.given
@@ -150,8 +150,8 @@ TombstonesForAReason ==
              key = cells.bucket[given.slot].keys[given.way] /\ ~ Content(key)'.there =>
                bucket.marks[given.way] = IF BitOf(key) \in bucket.filter THEN "Gone" ELSE "Empty"]_vars
 
-\* Entries that no page has stay where they are, and so do tombstones. They go only by what was settled or written of their own key,
-\* or where they were lifted for another.
+\* An entry that no page has stays where it is, and so does a tombstone. Only a request for its own key changes it, or it was lifted
+\* for another key and has not changed since.
 NothingElseGoes ==
   [][AtBucket =>
        LET given == event'.given
@@ -165,11 +165,11 @@ NothingElseGoes ==
                     \/ /\ event'.step = "OnOccCompletion" /\ i = given.way /\ event'.message.moved
                        /\ before.marks[i] = given.lifted /\ before.keys[i] = given.victim /\ before.entries[i] = given.carried]_vars
 
-\* What is brought in from the page is no newer than that: it may be overwritten without loss.
+\* An entry that is brought in from the page may be overwritten without loss, as the page has it as well.
 BroughtIsClean ==
   [][event'.step = "OnOccCompletion" /\ event'.given.kind \in {"Lock", "Get"} /\ event'.given.found /\ WaysWith(event'.given.key) = {} =>
-       \A i \in 1..Ways :
-         cells'.bucket[event'.given.slot].marks[i] \in {"Dirty", "Gone"} => cells'.bucket[event'.given.slot].keys[i] # event'.given.key]_vars
+       LET bucket == cells'.bucket[event'.given.slot]
+       IN  \A i \in 1..Ways : bucket.marks[i] \in {"Dirty", "Gone"} => bucket.keys[i] # event'.given.key]_vars
 
 (***************************************************************************)
 (* Completions                                                             *)
@@ -186,7 +186,7 @@ LateComesToNothing ==
 Going(msg) == IF msg.lifted # "Empty" \/ (msg.kind = "Delete" /\ msg.found) THEN {msg.old} \ {0} ELSE {}
 Coming(msg) == IF msg.lifted = "Dirty" THEN {msg.entry} ELSE {}
 
-\* The way that the completion is to have can be had: nobody has locked it, and it is free, or all that it has is on its way to the page.
+\* The completion can have its way: nobody has locked it, and it is free, or its entry is on its way to the page.
 MayHaveItsWay(msg) ==
   LET bucket == BucketOf(msg.key)
   IN  /\ msg.way - 1 \notin bucket.pinned
@@ -195,13 +195,13 @@ MayHaveItsWay(msg) ==
            ELSE /\ msg.stowed \/ Going(msg) \cup Coming(msg) = {}
                 /\ bucket.marks[msg.way] = msg.lifted /\ bucket.keys[msg.way] = msg.victim /\ bucket.entries[msg.way] = msg.carried
 
-\* What was found is what was asked for.
+\* The daemon has found what the completion asks for.
 FindsWhatItNeeds(msg) ==
   CASE msg.kind = "Lock" -> msg.expected = (IF msg.found THEN msg.version ELSE 0) /\ (msg.found => msg.length <= SlotSize)
     [] msg.kind = "Insert" -> ~ msg.found
     [] OTHER -> msg.found
 
-\* A completion that finds what it needs brings its key into the bucket, if it may have its way there. Else nobody does.
+\* A completion brings its key into the bucket just where it finds what it needs, and may have its way there.
 BringsWhatItFinds ==
   [][Completes /\ WaysWith(event'.given.key) = {} /\ event'.given.kind # "Delete" /\ event'.given.length <= SlotSize =>
        LET given == event'.given
@@ -227,8 +227,8 @@ LockWaits ==
                [] MayHaveItsWay(given) -> "Granted"
                [] OTHER -> "Lock"]_vars
 
-\* Whatever moves between a bucket and its page is on its way there. The epoch counts each move, and the filter is that of the page as
-\* it will be. Nothing moves without it.
+\* Whatever moves between a bucket and its page is marked there first. The epoch counts each move, and the filter fits the page as it
+\* will be. Without a move both stay.
 MovesWhatIsStowed ==
   [][Completes =>
        LET given == event'.given
