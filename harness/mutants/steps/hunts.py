@@ -16,7 +16,7 @@ from harness.tla import config, models
 from harness.tla.model import Model
 
 PARALLEL = 2
-SECONDS_MAX = 100.0
+SECONDS_MAX = 200.0
 """Seconds that models.yaml has recorded for the models of one protocol in one stage that are run for one fault.
 
 They are recorded ones, because the verdict on a fault should not depend on the machine. A fault that nobody can notice
