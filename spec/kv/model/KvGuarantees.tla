@@ -33,7 +33,7 @@ HasLong(msg) == msg.kind \in {"Insert", "Update"} /\ msg.length > SlotSize
 \* A request that has begun goes through all sections: nobody ends it before its session is idle and its page settled.
 BegunIsEnded ==
   [][event'.step \in {"OnRequest", "Claim", "Lift", "Stow", "OnCompletion", "Settle", "Shelve", "Remember"}
-       => event'.verdict = "Continue"]_vars
+       => event'.verdict \in {"Continue", "Skip"}]_vars
 
 \* Only the answer to a write is remembered.
 WritesAreRemembered ==
