@@ -102,7 +102,7 @@ def _hunt_among(model: Model, formulas: Formulas, changes: Sequence[Change], fou
         found.differing.add(guilty)
         found.stopped[guilty] = str(stop.error).strip().splitlines()[-1]
     left = [change for change in changes if not found.of(change)]
-    # Whether in halves is a question of speed alone: TLC often stops at several faults, and begins anew after each.
+    # TLC often stops at several faults, and starts again after each. Halves only make that faster.
     halves = guilty is None or time.monotonic() - started > LONG_SECONDS
     middle = (len(left) + 1) // 2 if halves else len(left)
     for part in (left[:middle], left[middle:]):

@@ -1,8 +1,8 @@
 ------------------------------ MODULE KvGuarantees ------------------------------
 (***************************************************************************)
-(* Promises about single steps, whoever sent the packet and however late   *)
-(* it is: each section does only what it was asked for, and only as long   *)
-(* as the cells are as they were seen.                                     *)
+(* Promises about single steps, for any sender and any delay.  Each        *)
+(* section does only what it was asked for, and only as long as the cells  *)
+(* are as they were seen.                                                  *)
 (***************************************************************************)
 EXTENDS Kv
 

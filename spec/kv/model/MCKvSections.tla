@@ -49,10 +49,10 @@ Message(kind) ==
                                 !.value = IF kind \in {"Insert", "Update"} THEN 500 ELSE 0])
      EXCEPT !.tail = 0]
 
-\* The same with a value that is longer than a slot.
+\* Such a message has a value that is longer than a slot.
 LongMessage(kind) == [Message(kind) EXCEPT !.length = ValueMax, !.value = 0, !.tail = 500]
 
-\* The same with a spot; what a get finds there is long.
+\* The message has a spot as well. A get finds a long value there.
 AtSpot(message, spot) ==
   [message EXCEPT !.spot = spot, !.length = IF message.kind = "Get" /\ spot > 0 THEN ValueMax ELSE @]
 

@@ -105,7 +105,7 @@ IsNext(session, request) ==
   IN  \/ session.state = "Idle" /\ request.sequence = following
       \/ ExecutesAgain /\ session.state = "Forwarded" /\ request.sequence \in {session.sequence, following}
 
-\* A session begins just the request that is next. Its lease begins anew with each but the last, and it remembers the answer to
+\* A session begins just the request that is next. Each request but the last extends its lease. The session remembers the answer to
 \* those that are answered at once.
 BeginsWhatIsNext ==
   [][event'.step = "Begin" =>
@@ -119,7 +119,7 @@ BeginsWhatIsNext ==
                  [] given.kind = "Renew" -> [state |-> "Idle", sequence |-> given.sequence, outcome |-> "Renewed", deadline |-> end]
                  [] OTHER -> [session EXCEPT !.state = "Closing", !.sequence = given.sequence, !.outcome = "Closed"]]_vars
 
-\* Whoever has no session may ask for one. In a session, the next request is executed or answered at once. One that comes again is
+\* A host without a session may ask for one. In a session, the next request is executed or answered at once. One that comes again is
 \* answered again, or goes to the daemon again if it waits for it. All else is dropped.
 FollowsTheSession ==
   [][event'.step = "Begin" =>

@@ -358,13 +358,13 @@ ClaimsWhatItMay ==
                 cells.overflow'[given.entry] = [state |-> IF given.kind = "Acquire" THEN "Joining" ELSE "Leaving",
                                                 client |-> given.client, slot |-> given.slot]]_vars
 
-\* Whoever has got its entry is answered at once, and so is a release that needs none. Nobody else is.
+\* A completion that has its entry is answered at once, and so is a release that needs none. No other one is.
 CompletesWhatItMay ==
   [][event'.from # "sweep" /\ event'.step = "OnCompletion" /\ event'.given.kind \in {"Acquire", "Release"} /\ event'.verdict # "Skip" =>
        LET given == event'.given
        IN  (event'.message.kind # given.kind) = (given.claimed \/ (given.kind = "Release" /\ given.entry = 0))]_vars
 
-\* What the daemon has rejected stays rejected, and TC gives nothing back for it.
+\* A request that the daemon has rejected stays rejected, and TC gives nothing back for it.
 RejectedStaysRejected ==
   [][event'.step = "OnCompletion" /\ event'.given.kind = "Rejected" => event'.message.kind = "Rejected" /\ UNCHANGED cells]_vars
 

@@ -16,7 +16,7 @@ Settles(msg) == msg.kind \in {"Commit", "Abort"}
 \* The content of a key; all missing keys are alike.
 Content(key) == Standing(key, 0)
 
-\* Whether a bucket has a way with the key.
+\* The bucket has a way with the key.
 Has(bucket, key) == \E i \in 1..Ways : bucket.marks[i] # "Empty" /\ bucket.keys[i] = key
 
 (***************************************************************************)
@@ -93,7 +93,7 @@ SeenAsItIs ==
            /\ WaysWith(msg.key) # {} => msg.way \in WaysWith(msg.key)
            /\ msg.kind = "Lock" => msg.expected = event'.given.version]_vars
 
-\* Where all ways of a bucket are locked, whoever needs one is told so at once.
+\* If all ways of a bucket are locked, a request that needs one is answered at once.
 ShutOutHearsAtOnce ==
   [][Does({"OnOccRequest"}) /\ event'.given.kind \in {"Lock", "Insert", "Update"} /\ IsShutOut(event'.given.key) =>
        event'.message.kind # event'.given.kind]_vars
