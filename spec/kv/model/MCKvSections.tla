@@ -56,12 +56,10 @@ LongMessage(kind) == [Message(kind) EXCEPT !.length = ValueMax, !.value = 0, !.t
 AtSpot(message, spot) ==
   [message EXCEPT !.spot = spot, !.length = IF message.kind = "Get" /\ spot > 0 THEN ValueMax ELSE @]
 
-Sections(hook) == CASE hook = "XDP" -> XdpSections [] hook = "TC" -> TcSections [] hook = "User" -> UserSections
-
 \* A run that is about to enter a section.
 Before(hook, step, tables, message) ==
   <<tables, [NewRun(hook, Packet(1, message), 0, 0, 0) EXCEPT
-               !.at = CHOOSE at \in DOMAIN Sections(hook) : Sections(hook)[at].step = step, !.message = message]>>
+               !.at = CHOOSE at \in DOMAIN SectionsOf(hook) : SectionsOf(hook)[at].step = step, !.message = message]>>
 
 (***************************************************************************)
 (* XDP                                                                     *)

@@ -41,13 +41,11 @@ Request(kind) ==
 (* One step                                                                *)
 (***************************************************************************)
 
-Sections(hook) == IF hook = "XDP" THEN XdpSections ELSE TcSections
-
 \* A run that is about to enter a section.
 Before(hook, step, tables, message) ==
   <<[tables EXCEPT !.session[1].state = "Busy"],
     <<[NewRun(hook, Packet(1, message), 0, 0, 0) EXCEPT
-         !.at = CHOOSE at \in DOMAIN Sections(hook) : Sections(hook)[at].step = step, !.message = message]>>,
+         !.at = CHOOSE at \in DOMAIN SectionsOf(hook) : SectionsOf(hook)[at].step = step, !.message = message]>>,
     NoSweep>>
 
 \* The sweep is about to do so, in a pass over transactions.
