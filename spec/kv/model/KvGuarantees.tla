@@ -160,7 +160,7 @@ GenerationsTellOfTails ==
 \* A long value gets the spot where the daemon put it, if that is free and nobody has put another there. It is taken from
 \* then on.
 ClaimsWhatIsItsOwn ==
-  [][event'.step = "Claim" /\ ~ Contention =>
+  [][event'.step = "Claim" /\ event'.verdict # "Skip" =>
        LET given == event'.given
            shelf == cells.shelf[given.shelf]
        IN  /\ event'.message.claimed = /\ HasLong(given) /\ given.spot # 0
@@ -173,7 +173,7 @@ Enters(msg) == IF msg.found THEN msg.kind \in {"Get", "Update"} ELSE msg.kind = 
 \* Another key's entry is lifted just where it is to make room, and is the one that XDP saw there. Where all is written
 \* through, the page gets just what is written.
 LiftsWhatIsToGo ==
-  [][event'.step = "Lift" /\ ~ Contention /\ event'.given.kind \in Requests \cup Reads =>
+  [][event'.step = "Lift" /\ event'.verdict # "Skip" /\ event'.given.kind \in Requests \cup Reads =>
        LET given == event'.given
            msg == event'.message
            bucket == BucketOf(given.key)
@@ -221,7 +221,7 @@ SettlesWhatWasStowed ==
 
 \* A run frees the spot of what it has replaced or deleted; or the one that it has claimed, if it came to nothing.
 ShelvesWhatIsFree ==
-  [][event'.step = "Shelve" /\ ~ Contention =>
+  [][event'.step = "Shelve" /\ event'.verdict # "Skip" =>
        LET given == event'.given
            free == CASE given.done -> {given.former - 1} [] given.claimed -> {given.spot - 1} [] OTHER -> {}
        IN  cells'.shelf[given.shelf].taken = cells.shelf[given.shelf].taken \ free]_vars
@@ -271,7 +271,7 @@ OneWayEach ==
 
 \* A get that finds its key in the page brings it into the bucket, if its way is free by now or may be emptied.
 GotIsKept ==
-  [][Completes /\ ~ Contention /\ event'.given.kind = "Get" /\ event'.given.found /\ ~ InItsBucket(event'.given.key) =>
+  [][Completes /\ event'.verdict # "Skip" /\ event'.given.kind = "Get" /\ event'.given.found /\ ~ InItsBucket(event'.given.key) =>
        LET given == event'.given
            bucket == BucketOf(given.key)
            free == bucket.marks[given.way] \in {"Empty", "Clean"} /\ given.lifted = "Empty"
@@ -284,7 +284,7 @@ GotIsKept ==
 \* A get is answered at once if its key is in the bucket, without a tail and with none on the packet.
 GetsAreAnswered ==
   [][Completes /\ event'.given.kind = "Get" /\ event'.given.spot = 0 /\ InItsBucket(event'.given.key)
-       /\ OwnSpot(event'.given.key) = 0 /\ ~ Contention => event'.message.kind \in {"Value", "Missing"}]_vars
+       /\ OwnSpot(event'.given.key) = 0 /\ event'.verdict # "Skip" => event'.message.kind \in {"Value", "Missing"}]_vars
 
 \* A value comes with a tail just if it is long. The tail is that of the entry in the bucket, if there is one.
 TailsFit ==
@@ -308,7 +308,7 @@ NoRoomForAReason ==
 
 \* A completion is done if it wrote. Then the spot of the entry that it replaced or deleted is free, and no other.
 FreesWhatIsReplaced ==
-  [][Completes /\ ~ Contention =>
+  [][Completes /\ event'.verdict # "Skip" =>
        /\ event'.message.done = (event'.message.kind \in {"Inserted", "Updated", "Deleted"})
        /\ event'.message.done =>
             event'.message.former = IF ByBucket(event'.given) THEN OwnSpot(event'.given.key) ELSE event'.given.former]_vars

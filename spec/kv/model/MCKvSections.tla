@@ -97,8 +97,8 @@ Pages2 == {two \in SomePlaces \X SomePlaces : two[1].mark = "Vacant" \/ two[1].k
 Looking ==
   {Before("User", "Find", WithPage(two[1], two[2]), [Message(kind) EXCEPT !.evicts = evicts]) :
      two \in Pages2, kind \in Kinds, evicts \in BOOLEAN}
-  \cup {Before("User", "Find", WithPage(NoPlace, Place("Held", 3, 2)), [Message(kind) EXCEPT !.way = way]) :
-          kind \in Kinds \cup {"Open", "Ask"}, way \in {0, 1}}
+  \cup {Before("User", "Find", WithPage(NoPlace, Place("Held", 3, 2)), [Message(kind) EXCEPT !.way = way, !.secret = secret]) :
+          kind \in Kinds \cup {"Open", "Ask"}, way \in {0, 1}, secret \in {2, 3}}
 
 Reserving ==
   {Before("User", "Reserve", WithShelf(taken, generation), message) :

@@ -10,7 +10,7 @@ DrawnZero(number) == 0
 
 \* Kinds that no request has, from the only host, with the secret that its session will have.
 Nonsense ==
-  {Packet(1, [BlankMessage EXCEPT !.kind = kind, !.sequence = NextSequence(DrawnSequence(1)), !.secret = TokenOf(1, 1)]) :
+  {Packet(1, [BlankMessage EXCEPT !.kind = kind, !.sequence = DrawnSequence(1) + 1, !.secret = TokenOf(1, 1)]) :
      kind \in {"Opened", "Taken", "Done"}}
 
 \* A draft: any Opened is the answer to an Open, also that to an earlier one.

@@ -267,6 +267,32 @@ Opened == {Before("TC", "OnOccCompletion", With(<<<<"Dirty", 3, 23>>, NoWay, NoW
 FoundCases == LocksOnly \cup OtherKinds \cup Last \cup Late \cup Deleting \cup Meeting \cup Opened
 
 (***************************************************************************)
+(* The daemon looks for the key of a lock; TC lifts what is to make room.  *)
+(***************************************************************************)
+
+\* Entries of the page: of keys 3 and 4, held or on their way, of another key with the same bit, of another bucket, or none.
+SomeEntries ==
+  {Vacant, Strange, [Held(3, 23) EXCEPT !.slot = 1], Held(6, 16), Held(3, 51)}
+  \cup {Entry(mark, key, 20 + key) : mark \in {"Held", "Joining", "Leaving"}, key \in {3, 4}}
+
+\* No key is there twice.
+SomePages ==
+  {page \in [1..PageSize -> SomeEntries] :
+     \A i, j \in 1..PageSize : i < j /\ page[i].mark # "Vacant" => <<page[i].slot, page[i].key>> # <<page[j].slot, page[j].key>>}
+
+Looking ==
+  {Before("User", "Find", [InitialCells EXCEPT !.page[0].spilled = one[1]],
+          [Request("Lock") EXCEPT !.victim = 4, !.way = one[2], !.evicts = one[3], !.secret = one[4], !.spot = 1, !.version = 22]) :
+     one \in {each \in SomePages \X {0, 2} \X BOOLEAN \X {2, 3} : each[2] = 0 => each[3] /\ each[4] = 2}}
+
+Lifting ==
+  {Before("TC", "Lift", With(<<one[1], one[2], <<"Dirty", 6, 26>>>>, << >>),
+          [Request("Lock") EXCEPT !.victim = 4, !.way = 1, !.evicts = one[3], !.found = one[4], !.epoch = one[5]]) :
+     one \in FirstWays \X {NoWay, <<"Dirty", 3, 23>>, <<"Gone", 3, 23>>} \X BOOLEAN \X BOOLEAN \X {4, 5}}
+
+AskedCases == Looking \cup Lifting
+
+(***************************************************************************)
 (* States that models must reach: `possible` in models.yaml.               *)
 (***************************************************************************)
 
@@ -280,4 +306,7 @@ MeetsALock ==
 
 \* A place is settled over a page that has the key, and another place pins a way of the bucket.
 SettlesBesideAnother == event.message.kind = "Committed" /\ cells.bucket[0].pinned # {} /\ Spilled(3) # {}
+
+\* A lock from elsewhere finds a long value.
+HearsOfALongValue == event.given.kind = "Lock" /\ event.message.kind = "Uninvited"
 =================================================================================
