@@ -128,6 +128,11 @@ NewRun(hook, packet, now, random, cpu) ==
 
 SectionOf(run) == ProgramSections(run.hook)[run.at]
 
+\* The run, about to enter the section with a step: for models of one section alone.
+Before(step, run) ==
+  LET sections == ProgramSections(run.hook)
+  IN  [run EXCEPT !.at = CHOOSE at \in DOMAIN sections : sections[at].step = step]
+
 IndexOf(run) == ProgramTableIndex(SectionOf(run).table, run.message)
 
 SectionResult(run) ==

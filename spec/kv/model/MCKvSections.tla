@@ -57,9 +57,7 @@ AtSpot(message, spot) ==
   [message EXCEPT !.spot = spot, !.length = IF message.kind = "Get" /\ spot > 0 THEN ValueMax ELSE @]
 
 \* A run that is about to enter a section.
-Before(hook, step, tables, message) ==
-  <<tables, [NewRun(hook, Packet(1, message), 0, 0, 0) EXCEPT
-               !.at = CHOOSE at \in DOMAIN SectionsOf(hook) : SectionsOf(hook)[at].step = step, !.message = message]>>
+Case(hook, step, tables, message) == <<tables, Before(step, [NewRun(hook, Packet(1, message), 0, 0, 0) EXCEPT !.message = message])>>
 
 (***************************************************************************)
 (* XDP                                                                     *)
@@ -72,15 +70,15 @@ SomeBuckets == {
   <<<<"Gone", 3, 23>>, <<"Dirty", 4, 24>>>>, <<<<"Clean", 5, 25>>, <<"Clean", 4, 24>>>>}
 
 Seeing ==
-  {Before("XDP", "OnRequest", With([BucketWith(ways, moved[1]) EXCEPT !.epoch = moved[2], !.used = used]),
-          [message EXCEPT !.way = 0, !.victim = 0]) :
+  {Case("XDP", "OnRequest", With([BucketWith(ways, moved[1]) EXCEPT !.epoch = moved[2], !.used = used]),
+        [message EXCEPT !.way = 0, !.victim = 0]) :
      ways \in SomeBuckets, moved \in {<<{0}, 1>>, <<{0}, 2>>, <<{}, 2>>}, used \in IF SparesUsed THEN SUBSET {0, 1} ELSE {{}},
      message \in {Message("Get"), Message("Delete"), Message("Insert"), LongMessage("Update")}}
 
 \* A write is noted with its answer; of the answer that is noted a retry hears.
 Noting ==
-  {Before("XDP", step, [InitialCells EXCEPT !.answer[1] = [sequence |-> 2, version |-> 9], !.session[1].sequence = 2],
-          [Message(kind) EXCEPT !.sequence = sequence, !.version = 8]) :
+  {Case("XDP", step, [InitialCells EXCEPT !.answer[1] = [sequence |-> 2, version |-> 9], !.session[1].sequence = 2],
+        [Message(kind) EXCEPT !.sequence = sequence, !.version = 8]) :
      step \in {"Recall", "Remember"}, kind \in {"Get", "Value", "Update", "Updated"}, sequence \in {1, 2}}
 
 (***************************************************************************)
@@ -95,13 +93,13 @@ SomePlaces ==
 Pages2 == {two \in SomePlaces \X SomePlaces : two[1].mark = "Vacant" \/ two[1].key # two[2].key}
 
 Looking ==
-  {Before("User", "Find", WithPage(two[1], two[2]), [Message(kind) EXCEPT !.evicts = evicts]) :
+  {Case("User", "Find", WithPage(two[1], two[2]), [Message(kind) EXCEPT !.evicts = evicts]) :
      two \in Pages2, kind \in Kinds, evicts \in BOOLEAN}
-  \cup {Before("User", "Find", WithPage(NoPlace, Place("Held", 3, 2)), [Message(kind) EXCEPT !.way = way, !.secret = secret]) :
+  \cup {Case("User", "Find", WithPage(NoPlace, Place("Held", 3, 2)), [Message(kind) EXCEPT !.way = way, !.secret = secret]) :
           kind \in Kinds \cup {"Open", "Ask"}, way \in {0, 1}, secret \in {2, 3}}
 
 Reserving ==
-  {Before("User", "Reserve", WithShelf(taken, generation), message) :
+  {Case("User", "Reserve", WithShelf(taken, generation), message) :
      taken \in SUBSET (0..(Spots - 1)), generation \in {0, 5},
      message \in {Message("Update"), LongMessage("Update"), LongMessage("Insert"), [Message("Get") EXCEPT !.spot = 1]}}
 
@@ -110,21 +108,21 @@ Reserving ==
 (***************************************************************************)
 
 Claiming ==
-  {Before("TC", "Claim", WithShelf(taken, generation), [message EXCEPT !.spot = spot, !.generation = given]) :
+  {Case("TC", "Claim", WithShelf(taken, generation), [message EXCEPT !.spot = spot, !.generation = given]) :
      taken \in SUBSET (0..(Spots - 1)), generation \in {0, 5}, spot \in 0..Spots, given \in {0, 5},
      message \in {Message("Update"), LongMessage("Update"), Message("Get")}}
 
 \* The key is in the first way by now, and the second is the one that was to be emptied.
 OwnIsFirst ==
-  {Before("TC", step, With(BucketWith(<<<<"Clean", 3, 23>>, <<mark, 4, 24>>>>, {})),
-          [Message(kind) EXCEPT !.found = TRUE, !.version = 23, !.way = 2, !.evicts = TRUE, !.entry = 2, !.stowed = step # "Lift",
-                                !.lifted = IF step = "Lift" THEN "Empty" ELSE "Dirty", !.carried = EntryOf(24)]) :
+  {Case("TC", step, With(BucketWith(<<<<"Clean", 3, 23>>, <<mark, 4, 24>>>>, {})),
+        [Message(kind) EXCEPT !.found = TRUE, !.version = 23, !.way = 2, !.evicts = TRUE, !.entry = 2, !.stowed = step # "Lift",
+                              !.lifted = IF step = "Lift" THEN "Empty" ELSE "Dirty", !.carried = EntryOf(24)]) :
      step \in {"Lift", "OnCompletion"}, mark \in {"Empty", "Dirty"}, kind \in {"Get", "Update"}}
 
 \* The way that is to be emptied, and another.
 Lifting ==
-  {Before("TC", "Lift", With(BucketWith(<<first, second>>, {})),
-          [Message(kind) EXCEPT !.found = found, !.evicts = evicts, !.epoch = epoch]) :
+  {Case("TC", "Lift", With(BucketWith(<<first, second>>, {})),
+        [Message(kind) EXCEPT !.found = found, !.evicts = evicts, !.epoch = epoch]) :
      first \in {NoWay, <<"Clean", 4, 24>>, <<"Dirty", 4, 24>>, <<"Gone", 4, 24>>, <<"Dirty", 5, 25>>},
      second \in {<<"Dirty", 3, 23>>, <<"Dirty", 6, 26>>},
      kind \in Kinds, found \in BOOLEAN, evicts \in BOOLEAN, epoch \in {0, 1}}
@@ -133,22 +131,22 @@ Lifting ==
 Asked == {<<"Delete", "Empty">>} \cup ((Kinds \ {"Delete"}) \X Lifts)
 
 Stowing ==
-  {Before("TC", "Stow", WithPage(first, second),
-          [Message(asked[1]) EXCEPT !.found = TRUE, !.lifted = asked[2], !.old = old, !.entry = entry, !.carried = EntryOf(34)]) :
+  {Case("TC", "Stow", WithPage(first, second),
+        [Message(asked[1]) EXCEPT !.found = TRUE, !.lifted = asked[2], !.old = old, !.entry = entry, !.carried = EntryOf(34)]) :
      first \in {NoPlace, Place("Held", 3, 0), Place("Held", 4, 0), Place("Leaving", 4, 0), Place("Leaving", 3, 0)},
      second \in {NoPlace, Place("Held", 4, 0), Place("Held", 5, 0), Place("Joining", 5, 0)},
      asked \in {one \in Asked : one[1] \in {"Get", "Delete"}}, old \in {0, 1}, entry \in {0, 2}}
 
 Settles ==
-  {Before("TC", "Settle", WithPage(Place(first, 4, 0), Place(second, 4, 1)),
-          [Message("Value") EXCEPT !.found = TRUE, !.stowed = stowed, !.moved = moved, !.lifted = lifted, !.old = old,
-                                   !.entry = entry]) :
+  {Case("TC", "Settle", WithPage(Place(first, 4, 0), Place(second, 4, 1)),
+        [Message("Value") EXCEPT !.found = TRUE, !.stowed = stowed, !.moved = moved, !.lifted = lifted, !.old = old,
+                                 !.entry = entry]) :
      first \in {"Held", "Leaving"}, second \in {"Joining", "Held", "Vacant"}, stowed \in BOOLEAN, moved \in BOOLEAN,
      lifted \in Lifts, old \in {0, 1}, entry \in {0, 2}}
 
 Shelving ==
-  {Before("TC", "Shelve", WithShelf(taken, 5),
-          [Message("Updated") EXCEPT !.done = done, !.claimed = claimed, !.former = former, !.spot = spot]) :
+  {Case("TC", "Shelve", WithShelf(taken, 5),
+        [Message("Updated") EXCEPT !.done = done, !.claimed = claimed, !.former = former, !.spot = spot]) :
      taken \in {{0}, {0, 1}}, done \in BOOLEAN, claimed \in BOOLEAN, former \in 0..Spots, spot \in 1..Spots}
 
 \* A way as it was when it was lifted, or not, by now.
@@ -156,27 +154,27 @@ LiftedWays == {NoWay, <<"Clean", 4, 24>>, <<"Dirty", 4, 24>>, <<"Gone", 4, 24>>,
 
 \* The key is not in the bucket.
 Entering ==
-  {Before("TC", "OnCompletion", With(BucketWith(<<way, <<"Dirty", 6, 26>>>>, {})),
-          [Message(asked[1]) EXCEPT !.found = found, !.version = IF found THEN 30 ELSE 0, !.evicts = TRUE, !.lifted = asked[2],
-                                    !.carried = EntryOf(24), !.stowed = stowed, !.old = old, !.entry = 2, !.filter = {2}]) :
+  {Case("TC", "OnCompletion", With(BucketWith(<<way, <<"Dirty", 6, 26>>>>, {})),
+        [Message(asked[1]) EXCEPT !.found = found, !.version = IF found THEN 30 ELSE 0, !.evicts = TRUE, !.lifted = asked[2],
+                                  !.carried = EntryOf(24), !.stowed = stowed, !.old = old, !.entry = 2, !.filter = {2}]) :
      way \in LiftedWays, asked \in Asked, found \in BOOLEAN, stowed \in BOOLEAN, old \in {0, 1}}
 
 \* A session that is opened goes by the bucket as well.
-Opened == {Before("TC", "OnCompletion", InitialCells, Message("Opened"))}
+Opened == {Case("TC", "OnCompletion", InitialCells, Message("Opened"))}
 
 \* Completions of another epoch, or without a place, or with a tail.
 EnteringInVain ==
-  {Before("TC", "OnCompletion", With(BucketWith(<<<<"Dirty", 4, 24>>, <<"Dirty", 6, 26>>>>, {})),
-          [AtSpot(message, spot) EXCEPT !.found = found, !.evicts = TRUE, !.lifted = lifted, !.carried = EntryOf(24),
-                                       !.stowed = FALSE, !.epoch = epoch, !.generation = generation]) :
+  {Case("TC", "OnCompletion", With(BucketWith(<<<<"Dirty", 4, 24>>, <<"Dirty", 6, 26>>>>, {})),
+        [AtSpot(message, spot) EXCEPT !.found = found, !.evicts = TRUE, !.lifted = lifted, !.carried = EntryOf(24),
+                                     !.stowed = FALSE, !.epoch = epoch, !.generation = generation]) :
      message \in {Message("Get"), Message("Delete"), Message("Update"), LongMessage("Insert"), LongMessage("Update")},
      found \in BOOLEAN, lifted \in {"Empty", "Dirty"}, epoch \in {0, 1}, spot \in 0..1, generation \in {0, 5}}
 
 \* The key is in the bucket by now, in another way than the one that is to be emptied.
 Meeting ==
-  {Before("TC", "OnCompletion", With(BucketWith(<<<<"Dirty", 4, 24>>, <<mark, 3, version>>>>, {0})),
-          [AtSpot(message, spot) EXCEPT !.found = TRUE, !.version = found, !.claimed = claimed, !.generation = 5,
-                          !.lifted = IF stowed /\ message.kind # "Delete" THEN "Dirty" ELSE "Empty", !.stowed = stowed, !.entry = 2]) :
+  {Case("TC", "OnCompletion", With(BucketWith(<<<<"Dirty", 4, 24>>, <<mark, 3, version>>>>, {0})),
+        [AtSpot(message, spot) EXCEPT !.found = TRUE, !.version = found, !.claimed = claimed, !.generation = 5,
+                        !.lifted = IF stowed /\ message.kind # "Delete" THEN "Dirty" ELSE "Empty", !.stowed = stowed, !.entry = 2]) :
      mark \in {"Clean", "Dirty", "Gone"}, version \in {23, 91}, found \in {23, 91},
      message \in {Message("Get"), Message("Delete"), LongMessage("Insert"), LongMessage("Update")},
      spot \in 0..2, claimed \in BOOLEAN, stowed \in BOOLEAN}

@@ -28,11 +28,8 @@ Message(kind, sequence, secret) ==
   [BlankMessage EXCEPT !.kind = kind, !.client = Number, !.sequence = sequence, !.secret = secret]
 
 \* A run that is about to enter a section.
-Before(hook, step, given, message) ==
-  LET sections == SectionsOf(hook)
-  IN  [cells |-> given, sweep |-> NoSweep,
-       runs |-> <<[NewRun(hook, Packet(Peer, message), Now, TokenOf(Peer, 2), 0) EXCEPT
-                     !.at = CHOOSE at \in DOMAIN sections : sections[at].step = step]>>]
+Case(hook, step, given, message) ==
+  [cells |-> given, sweep |-> NoSweep, runs |-> <<Before(step, NewRun(hook, Packet(Peer, message), Now, TokenOf(Peer, 2), 0))>>]
 
 Sequences == {LastSequence - 1, LastSequence, 0, 1}
 
@@ -45,26 +42,26 @@ Fits(kind, sequence, outcome) ==
 
 \* Ask has the sender's terms where others have a secret.
 Begins ==
-  {Before("XDP", "Begin", With(asked[1], asked[2], 3), Message(asked[3], asked[4], asked[5])) :
+  {Case("XDP", "Begin", With(asked[1], asked[2], 3), Message(asked[3], asked[4], asked[5])) :
      asked \in {each \in States \X {"Done", "Renewed", "Opened"} \X KindsOfMessages \X Sequences \X {Secret, OwnTerms} :
                  Fits(each[3], each[4], each[2]) /\ (each[5] = OwnTerms => each[3] = "Ask")}}
 
 Ends ==
-  {Before(hook, "End", one, [Message(kind, LastSequence, Secret) EXCEPT !.rare = kind \in {"Work", "Look"}]) :
+  {Case(hook, "End", one, [Message(kind, LastSequence, Secret) EXCEPT !.rare = kind \in {"Work", "Look"}]) :
      hook \in {"XDP", "TC"}, one \in SomeTables, kind \in {"Work", "Look", "Done", "Seen", "Opened"}}
 
 Secrets ==
-  {Before(section[1], section[2], With("Idle", "Done", 3), Message(kind, 0, secret)) :
+  {Case(section[1], section[2], With("Idle", "Done", 3), Message(kind, 0, secret)) :
      section \in {<<"XDP", "Authenticate">>, <<"TC", "Confirm">>, <<"TC", "Issue">>},
      kind \in KindsOfMessages, secret \in {Secret, TokenOf(Peer, 0)}}
 
 Resumes ==
-  {Before("TC", "Resume", one, Message(kind, sequence, Secret)) :
+  {Case("TC", "Resume", one, Message(kind, sequence, Secret)) :
      one \in SomeTables, kind \in {"Opened", "Work", "Look"}, sequence \in Sequences}
 
 \* The daemon is asked for each number, with tokens of either peer, by tables of any age.
 Invites ==
-  {[Before("User", "OnForwarded", With("Vacant", "Done", 3), [Message(kind, sequence, token) EXCEPT !.client = number])
+  {[Case("User", "OnForwarded", With("Vacant", "Done", 3), [Message(kind, sequence, token) EXCEPT !.client = number])
       EXCEPT !.runs[1].age = old, !.runs[1].peer = peer, !.runs[1].random = TokenOf(peer, 2)] :
      kind \in Opening \cup {"Work", "Look"}, sequence \in {0, 3}, number \in 0..(Sessions - 1), peer \in {0, 1, 3},
      token \in {TokenOf(0, 0), TokenOf(1, 0), TokenOf(3, 0)}, old \in 0..(Lease + 1)}

@@ -42,10 +42,9 @@ Request(kind) ==
 (***************************************************************************)
 
 \* A run that is about to enter a section.
-Before(hook, step, tables, message) ==
+Case(hook, step, tables, message) ==
   <<[tables EXCEPT !.session[1].state = "Busy"],
-    <<[NewRun(hook, Packet(1, message), 0, 0, 0) EXCEPT
-         !.at = CHOOSE at \in DOMAIN SectionsOf(hook) : SectionsOf(hook)[at].step = step, !.message = message]>>,
+    <<Before(step, [NewRun(hook, Packet(1, message), 0, 0, 0) EXCEPT !.message = message])>>,
     NoSweep>>
 
 \* The sweep is about to do so, in a pass over transactions.
@@ -74,21 +73,21 @@ Verdicts == {"Open", "Committed", "Aborted"}
 Pins == {<<0, 0>>, <<2, 0>>, <<0, 1>>, <<3, 2>>}
 
 Entering ==
-  {Before("XDP", "Enter", WithTransaction(InitialCells, verdict, pins), [Request(kind) EXCEPT !.place = place, !.length = length, !.version = 23]) :
+  {Case("XDP", "Enter", WithTransaction(InitialCells, verdict, pins), [Request(kind) EXCEPT !.place = place, !.length = length, !.version = 23]) :
      verdict \in Verdicts, pins \in Pins, kind \in {"Lock", "Commit", "Abort", "Get", "Insert"}, place \in {0, 1},
      length \in {5, SlotSize, SlotSize + 1}}
 
 \* Another bucket and bit, length and value than those of the intent that was noted.
 Noting ==
-  {Before("XDP", "Note",
-          [InitialCells EXCEPT !.intent[3] = [slot |-> 0, bit |-> 1, deletes |-> deletes, length |-> 7, value |-> 700]],
-          [Request(kind) EXCEPT !.place = 1, !.intent = 3, !.slot = 5, !.bit = 2, !.deletes = ~ deletes, !.locked = deletes, !.version = 23]) :
+  {Case("XDP", "Note",
+        [InitialCells EXCEPT !.intent[3] = [slot |-> 0, bit |-> 1, deletes |-> deletes, length |-> 7, value |-> 700]],
+        [Request(kind) EXCEPT !.place = 1, !.intent = 3, !.slot = 5, !.bit = 2, !.deletes = ~ deletes, !.locked = deletes, !.version = 23]) :
      deletes \in BOOLEAN, kind \in {"Lock", "Commit", "Abort", "Get", "Insert", "Granted", "Committed", "Refused"}}
 
 \* Outcomes that may come of the transaction.
 Outcomes ==
-  {Before("XDP", "Leave", WithTransaction(InitialCells, one[1], one[2]),
-          [Request(one[3]) EXCEPT !.place = one[4], !.way = 3, !.epoch = 7]) :
+  {Case("XDP", "Leave", WithTransaction(InitialCells, one[1], one[2]),
+        [Request(one[3]) EXCEPT !.place = one[4], !.way = 3, !.epoch = 7]) :
      one \in {each \in Verdicts \X Pins \X {"Granted", "Committed", "Aborted", "Refused", "Conflict", "Lock", "Value"} \X {0, 1} :
                 CASE each[3] = "Granted" -> each[1] = "Open" /\ each[2][each[4] + 1] = 0
                   [] each[3] = "Committed" -> each[1] # "Aborted" /\ each[2][each[4] + 1] # 0
@@ -123,7 +122,7 @@ SomeRequests ==
 
 \* The page also has another key with the same bit, or key 3 itself, or neither.
 Seeing ==
-  {Before("XDP", "OnOccRequest", WithLocks(With(case[1], CleanOnes(case[1]) \o case[2]), case[3]), message) :
+  {Case("XDP", "OnOccRequest", WithLocks(With(case[1], CleanOnes(case[1]) \o case[2]), case[3]), message) :
      case \in {each \in SomeWays \X {<< >>, <<<<6, 16>>>>, <<<<3, 13>>>>} \X (SUBSET {0, 1, 2}) :
                  /\ each[3] \in Lockable(each[1]) \ {{0, 2}, {1, 2}}
                  /\ each[2] = <<<<6, 16>>>> => ~ HasWay(each[1], 6)
@@ -132,8 +131,8 @@ Seeing ==
 
 \* Full buckets, or those with room that some have used, for a key that the page may have.
 Choosing ==
-  {Before("XDP", "OnOccRequest",
-          [WithLocks(With(one[1], CleanOnes(one[1]) \o <<<<6, 16>>>>), one[2]) EXCEPT !.bucket[0].epoch = one[3], !.bucket[0].used = one[4]], one[5]) :
+  {Case("XDP", "OnOccRequest",
+        [WithLocks(With(one[1], CleanOnes(one[1]) \o <<<<6, 16>>>>), one[2]) EXCEPT !.bucket[0].epoch = one[3], !.bucket[0].used = one[4]], one[5]) :
      one \in {each \in {<<<<"Dirty", 4, 24>>, <<"Gone", 5, 25>>, <<"Dirty", 7, 27>>>>, <<<<"Dirty", 7, 27>>, <<"Clean", 4, 24>>, <<"Clean", 5, 25>>>>,
                         <<<<"Clean", 4, 24>>, <<"Dirty", 7, 27>>, <<"Gone", 5, 25>>>>, <<<<"Clean", 4, 24>>, NoWay, <<"Dirty", 7, 27>>>>}
                        \X (SUBSET {0, 1, 2}) \X (2..4) \X (IF SparesUsed THEN {{}, {1}, {1, 2}, {0, 1, 2}} ELSE {{}})
@@ -154,7 +153,7 @@ Settlements ==
         [Request(kind) EXCEPT !.place = IF way = 1 THEN 1 ELSE 0, !.intent = IF way = 1 THEN 3 ELSE 2, !.way = way, !.deletes = deletes,
                               !.locked = ~ deletes, !.key = key, !.epoch = 6, !.length = 7, !.value = 700]
   IN  UNION {
-        {Before("XDP", "OnOccRequest", Tables(case[1], case[2], case[3], case[4]), Settlement(case[5], case[1], case[6], case[7])),
+        {Case("XDP", "OnOccRequest", Tables(case[1], case[2], case[3], case[4]), Settlement(case[5], case[1], case[6], case[7])),
          Sweeps(2, 3, 1, Tables(case[1], case[2], case[3], case[4]), Settlement(case[5], case[1], case[6], case[7]))} :
            case \in {each \in {1, 3} \X {<<"Dirty", 3, 23>>, <<"Gone", 3, 23>>, <<"Clean", 3, 13>>} \X {<< >>, <<<<6, 16>>>>, <<<<3, 13>>>>}
                               \X {{}, {1}} \X {"Commit", "Abort"} \X BOOLEAN \X {3, 4} :
@@ -197,13 +196,13 @@ PageOf(first, lift, found) ==
 
 \* The daemon has found this version of key 3, 0: none. The first way was to make room, and is by now as `first` says.
 Found(kind, ways, lift, found, pinned) ==
-  Before("TC", "OnOccCompletion",
-         [WithLocks(With(ways, << >>), pinned) EXCEPT !.page[0].spilled = PageOf(ways[1], lift, found), !.bucket[0].filter = {1, 2}],
-         [Request(kind) EXCEPT !.found = found # 0, !.version = found, !.victim = 4, !.victim_bit = 0, !.way = 1, !.evicts = lift[1] # "Empty",
-                               !.epoch = 5, !.lifted = lift[1], !.old = lift[2], !.entry = lift[3], !.stowed = lift[4],
-                               !.carried = IF lift[1] = "Empty" THEN @ ELSE EntryOf(24), !.filter = {2},
-                               !.length = IF found # 0 /\ kind \in {"Get", "Lock"} THEN EntryOf(found).length ELSE @,
-                               !.value = IF found # 0 /\ kind \in {"Get", "Lock"} THEN EntryOf(found).value ELSE @])
+  Case("TC", "OnOccCompletion",
+       [WithLocks(With(ways, << >>), pinned) EXCEPT !.page[0].spilled = PageOf(ways[1], lift, found), !.bucket[0].filter = {1, 2}],
+       [Request(kind) EXCEPT !.found = found # 0, !.version = found, !.victim = 4, !.victim_bit = 0, !.way = 1, !.evicts = lift[1] # "Empty",
+                             !.epoch = 5, !.lifted = lift[1], !.old = lift[2], !.entry = lift[3], !.stowed = lift[4],
+                             !.carried = IF lift[1] = "Empty" THEN @ ELSE EntryOf(24), !.filter = {2},
+                             !.length = IF found # 0 /\ kind \in {"Get", "Lock"} THEN EntryOf(found).length ELSE @,
+                             !.value = IF found # 0 /\ kind \in {"Get", "Lock"} THEN EntryOf(found).value ELSE @])
 
 \* A message of such a case, changed.
 But(case, Change(_)) == <<case[1], <<[case[2][1] EXCEPT !.message = Change(@)]>>, case[3]>>
@@ -262,7 +261,7 @@ Meeting ==
           kind \in {"Get", "Insert", "Update", "Delete", "Lock"}, mark \in {"Dirty", "Gone"}, pinned \in {{}, {0}}}
 
 \* A session that is opened, or an answer, goes by the bucket as well.
-Opened == {Before("TC", "OnOccCompletion", With(<<<<"Dirty", 3, 23>>, NoWay, NoWay>>, << >>), Request(kind)) : kind \in {"Opened", "Conflict"}}
+Opened == {Case("TC", "OnOccCompletion", With(<<<<"Dirty", 3, 23>>, NoWay, NoWay>>, << >>), Request(kind)) : kind \in {"Opened", "Conflict"}}
 
 FoundCases == LocksOnly \cup OtherKinds \cup Last \cup Late \cup Deleting \cup Meeting \cup Opened
 
@@ -281,13 +280,13 @@ SomePages ==
      \A i, j \in 1..PageSize : i < j /\ page[i].mark # "Vacant" => <<page[i].slot, page[i].key>> # <<page[j].slot, page[j].key>>}
 
 Looking ==
-  {Before("User", "Find", [InitialCells EXCEPT !.page[0].spilled = one[1]],
-          [Request("Lock") EXCEPT !.victim = 4, !.way = one[2], !.evicts = one[3], !.secret = one[4], !.spot = 1, !.version = 22]) :
+  {Case("User", "Find", [InitialCells EXCEPT !.page[0].spilled = one[1]],
+        [Request("Lock") EXCEPT !.victim = 4, !.way = one[2], !.evicts = one[3], !.secret = one[4], !.spot = 1, !.version = 22]) :
      one \in {each \in SomePages \X {0, 2} \X BOOLEAN \X {2, 3} : each[2] = 0 => each[3] /\ each[4] = 2}}
 
 Lifting ==
-  {Before("TC", "Lift", With(<<one[1], one[2], <<"Dirty", 6, 26>>>>, << >>),
-          [Request("Lock") EXCEPT !.victim = 4, !.way = 1, !.evicts = one[3], !.found = one[4], !.epoch = one[5]]) :
+  {Case("TC", "Lift", With(<<one[1], one[2], <<"Dirty", 6, 26>>>>, << >>),
+        [Request("Lock") EXCEPT !.victim = 4, !.way = 1, !.evicts = one[3], !.found = one[4], !.epoch = one[5]]) :
      one \in FirstWays \X {NoWay, <<"Dirty", 3, 23>>, <<"Gone", 3, 23>>} \X BOOLEAN \X BOOLEAN \X {4, 5}}
 
 AskedCases == Looking \cup Lifting
