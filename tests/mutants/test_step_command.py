@@ -100,7 +100,7 @@ STOPPED = Verdict(_fault("off by one", 18, "1", "2"), "stopped", "limiter/small_
 
 
 def _told(verdicts: dict[Change, Verdict]) -> Callable[..., list[tuple[str, Verdict]]]:
-    def told(changes: list[tuple[str, Change]]) -> list[tuple[str, Verdict]]:
+    def told(changes: list[tuple[str, Change]], _argued: set[Change]) -> list[tuple[str, Verdict]]:
         return [(name, verdicts[change]) for name, change in changes]
 
     return told

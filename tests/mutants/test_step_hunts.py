@@ -1,4 +1,4 @@
-"""Tests that a fault gets one verdict, whichever models notice it."""
+"""Tests which models are run for a fault, and that it gets one verdict, whichever of them notice it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from codegen.ir import Span
-from harness.mutants.steps import hunts
+from harness.mutants.steps import hunts, plan
 from harness.mutants.steps.changes import Change
 from harness.mutants.steps.hunt import Verdict
 from harness.mutants.steps.plan import Stage, models_in
@@ -42,3 +42,19 @@ def test_a_fault_that_no_run_notices_has_a_verdict_of_all(monkeypatch: pytest.Mo
     [(protocol, verdict)] = hunts.hunt_all([("limiter", FAULT)])
     assert (protocol, verdict.survives) == ("limiter", True)
     assert verdict.models > 2
+
+
+def test_a_fault_with_a_reason_is_hunted_in_its_own_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def unnoticed(model: Model, changes: Sequence[Change]) -> Iterator[Verdict]:
+        asked.extend(model.full_name.split("/")[0] for _ in changes)
+        return iter(())
+
+    monkeypatch.setattr(hunts, "_hunt_in_one", unnoticed)
+    monkeypatch.setattr(plan, "users_of", lambda _protocol, _change: ["log"])
+    list(hunts.hunt_all([("limiter", FAULT)]))
+    assert set(asked) == {"limiter", "log"}
+    asked.clear()
+    list(hunts.hunt_all([("limiter", FAULT)], argued={FAULT}))
+    assert set(asked) == {"limiter"}

@@ -53,17 +53,23 @@ def _surviving(verdicts: Iterable[Verdict]) -> list[Change]:
     return [verdict.change for verdict in verdicts if verdict.survives]
 
 
+def _argued(changes: Sequence[tuple[str, Change]]) -> set[Change]:
+    """Returns the faults for which unseen.yaml has a reason to survive. Raises TlcError if it cannot be read."""
+    found: set[Change] = set()
+    for name in dict.fromkeys(name for name, _ in changes):
+        own = [change for of, change in changes if of == name]
+        reasons = _listed(name, own).reasons
+        found.update(change for change in own if change.full_name in reasons)
+    return found
+
+
 def _sampled(changes: Sequence[tuple[str, Change]], count: int) -> list[tuple[str, Change]]:
     """Returns `count` faults of one protocol. The commit chooses it, and one with many faults more often.
 
-    Faults of all protocols would need the models of all of them, which takes most of the time. Faults that unseen.yaml
-    lists are left out: only a run on all faults asks whether nobody notices them.
+    Faults of all protocols would need the models of all of them, which takes most of the time.
     """
-    names = dict.fromkeys(name for name, _ in changes)
-    unlisted = {name: set(_listed(name, (change for of, change in changes if of == name)).unlisted) for name in names}
-    chosen = [(name, change) for name, change in changes if change.full_name in unlisted[name]]
-    [(protocol, _)] = sampled(chosen, min(count, 1), "fault")
-    return sampled([each for each in chosen if each[0] == protocol], count, "fault")
+    [(protocol, _)] = sampled(changes, min(count, 1), "fault")
+    return sampled([each for each in changes if each[0] == protocol], count, "fault")
 
 
 def _judge(protocol: str, verdicts: Sequence[Verdict], whole: bool) -> bool:
@@ -103,10 +109,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         changes = [(name, change) for name in names for change in changes_of(name) if options.only in str(change)]
         if not changes:
             raise TlcError(f"no fault has {options.only!r} in its line")
+        argued = _argued(changes)
         if options.sample is not None:
-            changes = _sampled(changes, options.sample)
+            # Only a run on all faults asks whether nobody notices these.
+            changes = _sampled([each for each in changes if each[1] not in argued], options.sample)
         found = []
-        for protocol, verdict in hunt_all(changes):
+        for protocol, verdict in hunt_all(changes, argued):
             found.append((protocol, verdict))
             print(_line(verdict), flush=True)
         of = {name: [verdict for protocol, verdict in found if protocol == name] for name in names}

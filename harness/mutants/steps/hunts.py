@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from harness.base import command
 from harness.mutants.steps.changes import Change
@@ -27,9 +27,11 @@ Of = tuple[str, Verdict]
 """A protocol, and the verdict on a fault in its steps."""
 
 
-def hunt_all(changes: Sequence[tuple[str, Change]]) -> Iterator[Of]:
+def hunt_all(changes: Sequence[tuple[str, Change]], argued: Collection[Change] = ()) -> Iterator[Of]:
     """Hunts faults, each of a protocol. Yields each verdict as soon as there is one.
 
+    argued: faults that have a reason to survive. Only the models of their own protocol are run for them, as all models
+    would be: none is expected to notice them.
     Raises TlcError if TLC cannot explore a model for another reason than a fault.
     """
     protocol_of = {change: protocol for protocol, change in changes}
@@ -39,7 +41,8 @@ def hunt_all(changes: Sequence[tuple[str, Change]]) -> Iterator[Of]:
             alive = [
                 change
                 for change, verdict in verdicts.items()
-                if verdict.survives and name in stage.protocols(protocol_of[change], change)
+                if verdict.survives and (stage.own or change not in argued)
+                if name in stage.protocols(protocol_of[change], change)
             ]
             for later in _hunt_among(models_in(name, stage), alive):
                 change = later.change
