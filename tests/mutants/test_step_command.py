@@ -44,13 +44,15 @@ def test_every_fault_in_the_limiter_is_killed_or_has_a_reason(capsys: pytest.Cap
     assert re.search(rf"LimiterSteps.tla:19:19: {SURVIVOR}\n +makes a difference in \d models \(", said)
 
 
-def test_a_survivor_without_a_reason_fails(listed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_survivor_without_a_reason_fails(
+    hunted: None, listed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     listed()
     assert command.main(ONE) == 1
     assert f"  SURVIVES: spec/limiter/LimiterSteps.tla:19:19: {SURVIVOR}\n" in capsys.readouterr().out
 
 
-def test_an_entry_that_fits_no_survivor_fails_a_whole_run(listed: Callable[..., None]) -> None:
+def test_an_entry_that_fits_no_survivor_fails_a_whole_run(hunted: None, listed: Callable[..., None]) -> None:
     listed(SURVIVOR, "Most: *")
     assert command.main(ONE) == 0, "other faults were not run"
     assert not command._judge("limiter", [], whole=True)
