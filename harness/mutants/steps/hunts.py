@@ -68,6 +68,8 @@ def _hunt_among(chosen: Sequence[Model], faults: Sequence[Change]) -> Iterator[V
             for change in faults
             if change in alive and (not spent[change] or spent[change] + model.seconds <= SECONDS_MAX)
         ]
+        if not here:
+            return []  # else SANY reads the model's modules for nothing
         # The other run may notice one meanwhile.
         found = [verdict for verdict in _hunt_in_one(model, here) if verdict.change in alive]
         for verdict in found:
