@@ -197,7 +197,7 @@ LocksHearWhatIsThere ==
            moves == \E j \in Having(given.key) \cup older : places[j].mark # "Held"
        IN  /\ (event'.verdict = "Drop") = (given.way = 0 \/ moves)
            /\ event'.verdict # "Drop" =>
-                IF own # 0 /\ places[own].entry.length > SlotSize /\ ~ Validated(given, runs[1].peer)
+                IF own # 0 /\ places[own].entry.length > SlotSize /\ ~ Validated(given, event'.to[2])
                   THEN msg = [given EXCEPT !.kind = "Uninvited", !.length = 0]
                   ELSE /\ msg.kind = "Lock"
                        /\ msg.found = (own # 0)
