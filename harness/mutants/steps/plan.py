@@ -43,7 +43,7 @@ class Stage:
         return [protocol] if self.own else users_of(protocol, change)
 
 
-STAGES = [Stage(kind, own) for own in (True, False) for kind in ("quick", "others", "live")]
+STAGES = [Stage(kind, own) for kind in ("quick", "others", "live") for own in (True, False)]
 
 
 @functools.cache
