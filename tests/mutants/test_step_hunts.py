@@ -44,17 +44,17 @@ def test_a_fault_that_no_run_notices_has_a_verdict_of_all(monkeypatch: pytest.Mo
     assert verdict.models > 2
 
 
-def test_a_fault_with_a_reason_is_hunted_in_its_own_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+def test_a_fault_with_a_reason_is_hunted_in_quick_models_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, bool]] = []
 
     def unnoticed(model: Model, changes: Sequence[Change]) -> Iterator[Verdict]:
-        asked.extend(model.full_name.split("/")[0] for _ in changes)
+        asked.extend((model.full_name.split("/")[0], model.is_quick) for _ in changes)
         return iter(())
 
     monkeypatch.setattr(hunts, "_hunt_in_one", unnoticed)
     monkeypatch.setattr(plan, "users_of", lambda _protocol, _change: ["log"])
     list(hunts.hunt_all([("limiter", FAULT)]))
-    assert set(asked) == {"limiter", "log"}
+    assert set(asked) == {(name, is_quick) for name in ("limiter", "log") for is_quick in (True, False)}
     asked.clear()
     list(hunts.hunt_all([("limiter", FAULT)], argued={FAULT}))
-    assert set(asked) == {"limiter"}
+    assert set(asked) == {("limiter", True)}

@@ -30,8 +30,8 @@ Of = tuple[str, Verdict]
 def hunt_all(changes: Sequence[tuple[str, Change]], argued: Collection[Change] = ()) -> Iterator[Of]:
     """Hunts faults, each of a protocol. Yields each verdict as soon as there is one.
 
-    argued: faults that have a reason to survive. Only the models of their own protocol are run for them, as all models
-    would be: none is expected to notice them.
+    argued: faults that have a reason to survive. Only the quick models of their own protocol are run for them: no model
+    is expected to notice them, so that each would be run on all, and these explore it to the end.
     Raises TlcError if TLC cannot explore a model for another reason than a fault.
     """
     protocol_of = {change: protocol for protocol, change in changes}
@@ -41,7 +41,7 @@ def hunt_all(changes: Sequence[tuple[str, Change]], argued: Collection[Change] =
             alive = [
                 change
                 for change, verdict in verdicts.items()
-                if verdict.survives and (stage.own or change not in argued)
+                if verdict.survives and (stage == STAGES[0] or change not in argued)
                 if name in stage.protocols(protocol_of[change], change)
             ]
             for later in _hunt_among(models_in(name, stage), alive):
