@@ -143,6 +143,7 @@ def _step_faults(name: str, old: StepFaults, new: StepFaults) -> list[Change]:
     changes = _number(f"{name}: faults", was.faults, now.faults)
     changes += _number(f"{name}: killed", was.killed, now.killed, more_is_worse)
     changes += _number(f"{name}: stopped TLC", was.stopped, now.stopped)
+    changes += _number(f"{name}: refused by the generator", was.refused, now.refused)
     changes += _number(f"{name}: survivors with a reason", len(old.explained), len(new.explained))
     alone = len(old.unexplained), len(new.unexplained)
     changes += _number(f"{name}: survivors without a reason", *alone, more_is_worse=True)

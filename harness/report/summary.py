@@ -184,7 +184,7 @@ def _steps(found: Everything, head: str) -> Verdict:
     faults = [f"{steps.protocol}: {problem}" for steps in each for problem in steps.problems]
     totals = [steps.total for steps in each]
     killed, every = sum(total.killed for total in totals), sum(total.faults for total in totals)
-    stopped = sum(total.stopped for total in totals)
+    stopped, refused = sum(total.stopped for total in totals), sum(total.refused for total in totals)
     explained = sum(len(steps.explained) for steps in each)
     share = f" ({killed / every:.1%})" if every else ""
     return Verdict(
@@ -192,7 +192,7 @@ def _steps(found: Everything, head: str) -> Verdict:
         "Step faults",
         "Faults in the steps: one-line mistakes that a model must notice",
         not faults if each else None,
-        f"{killed:,} of {counted(every, 'fault')} killed{share}, {stopped:,} stopped TLC; "
+        f"{killed:,} of {counted(every, 'fault')} killed{share}, {stopped:,} stopped TLC, {refused:,} refused; "
         f"{counted(explained, 'survivor')} with a reason"
         if each
         else "",

@@ -145,6 +145,7 @@ class FaultKind(Found):
     faults: int
     killed: int
     stopped: int
+    refused: int
     survive: int
 
 
@@ -157,8 +158,16 @@ class StoppedFault(Found):
     complaint: str
 
 
+class RefusedFault(Found):
+    """A fault that no model noticed, and that the generator refuses. complaint: the first of the generator's."""
+
+    name: str
+    place: str
+    complaint: str
+
+
 class Survivor(Found):
-    """A fault that no model noticed.
+    """A fault that no model noticed, and that the generator accepts.
 
     models: how many models were run with it; it made a difference in each. given_up: how many of these did not end in
     time. reason: from unseen.yaml; empty if there is none.
@@ -181,6 +190,7 @@ class StepFaults(Found):
     seconds: float
     kinds: list[FaultKind]
     stopped: list[StoppedFault]
+    refused: list[RefusedFault]
     survivors: list[Survivor]
     stale: list[str]
 
@@ -192,6 +202,7 @@ class StepFaults(Found):
             faults=sum(kind.faults for kind in self.kinds),
             killed=sum(kind.killed for kind in self.kinds),
             stopped=sum(kind.stopped for kind in self.kinds),
+            refused=sum(kind.refused for kind in self.kinds),
             survive=sum(kind.survive for kind in self.kinds),
         )
 

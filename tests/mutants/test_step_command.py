@@ -127,8 +127,8 @@ def test_a_whole_run_keeps_its_findings(hunted: None, results: Path) -> None:
     found = StepFaults.model_validate(read(results / "steps/limiter.json").found)
     assert (found.protocol, found.seconds, found.stale) == ("limiter", 6.8, [])
     assert [kind.name for kind in found.kinds] == list(KINDS)
-    assert found.kinds[1] == FaultKind(name="off by one", faults=2, killed=0, stopped=1, survive=1)
-    assert found.total == FaultKind(name="all", faults=3, killed=1, stopped=1, survive=1)
+    assert found.kinds[1] == FaultKind(name="off by one", faults=2, killed=0, stopped=1, refused=0, survive=1)
+    assert found.total == FaultKind(name="all", faults=3, killed=1, stopped=1, refused=0, survive=1)
     place = "spec/limiter/LimiterSteps.tla"
     assert found.survivors == [
         Survivor(name=SURVIVOR, place=f"{place}:19:19", models=3, given_up=1, reason="It is so.")

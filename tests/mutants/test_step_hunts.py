@@ -39,6 +39,7 @@ def test_a_fault_that_no_run_notices_has_a_verdict_of_all(monkeypatch: pytest.Mo
         yield from (Verdict(change, "survives", "", "", 1, 0, 0.1) for change in changes)
 
     monkeypatch.setattr(hunts, "_hunt_in_one", unnoticed)
+    monkeypatch.setattr(hunts, "refusal_of", lambda _change, _protocols: None)
     [(protocol, verdict)] = hunts.hunt_all([("limiter", FAULT)])
     assert (protocol, verdict.survives) == ("limiter", True)
     assert verdict.models > 2
@@ -58,3 +59,13 @@ def test_a_fault_with_a_reason_is_hunted_in_quick_models_of_its_own(monkeypatch:
     asked.clear()
     list(hunts.hunt_all([("limiter", FAULT)], argued={FAULT}))
     assert set(asked) == {("limiter", True)}
+
+
+def test_the_generator_is_asked_about_a_fault_that_no_model_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hunts, "models_in", lambda _name, _stage: [])
+    complaint = "tokens may become anything in 0..10737483765, but u16 holds 0..65535"
+    [(_, verdict)] = hunts.hunt_all([("limiter", FAULT)])
+    assert (verdict.how, verdict.survives, verdict.violated) == ("refused", False, complaint)
+    accepted = Change("off by one", "Least", PLACE, "a < b", "a <= b", PLACE)
+    [(_, verdict)] = hunts.hunt_all([("limiter", accepted)])
+    assert verdict.survives

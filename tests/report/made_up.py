@@ -98,13 +98,13 @@ def _mutant(name: str, caught: bool = True) -> dict[str, Any]:
 
 def _steps_of_ticket() -> dict[str, Any]:
     counts = {
-        "comparison": (9, 9, 0, 0),
-        "off by one": (5, 3, 0, 2),
-        "other index": (3, 2, 1, 0),
-        "modulus dropped": (0, 0, 0, 0),
+        "comparison": (9, 9, 0, 0, 0),
+        "off by one": (6, 3, 0, 1, 2),
+        "other index": (3, 2, 1, 0, 0),
+        "modulus dropped": (0, 0, 0, 0, 0),
     }
     kinds = [
-        {"name": name, **dict(zip(("faults", "killed", "stopped", "survive"), figures, strict=True))}
+        {"name": name, **dict(zip(("faults", "killed", "stopped", "refused", "survive"), figures, strict=True))}
         for name, figures in counts.items()
     ]
     stopped = {
@@ -112,6 +112,11 @@ def _steps_of_ticket() -> dict[str, Any]:
         "place": f"{FILE}:5:10",
         "model": "ticket/small",
         "complaint": "Attempted to apply a function to 7.",
+    }
+    refused = {
+        "name": "OnTake: off by one: Tickets -> (Tickets + 1)",
+        "place": f"{FILE}:6:10",
+        "complaint": "the index lies in 1..8, the array has 1..7",
     }
     survivors = [
         ("OnTake: off by one: a < b -> a <= b", 5, 2, 0, "Equal numbers are the same number."),
@@ -123,6 +128,7 @@ def _steps_of_ticket() -> dict[str, Any]:
         "seconds": 93.4,
         "kinds": kinds,
         "stopped": [stopped],
+        "refused": [refused],
         "survivors": [
             dict(zip(names, (name, f"{FILE}:{line}:19", *rest), strict=True)) for name, line, *rest in survivors
         ],

@@ -1,8 +1,8 @@
 """just mutants --steps [PROTOCOL...] [--only TEXT] [--sample N]
 
 Puts one-line faults into the steps, one at a time, and runs the small models that reach them. A model must violate a
-property. Fails if a fault survives for which unseen.yaml has no reason. A run of all faults keeps its findings for
-`just report`: one file a protocol.
+property, or the generator refuse the steps. Fails if a fault survives for which unseen.yaml has no reason. A run of all
+faults keeps its findings for `just report`: one file a protocol.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def _line(verdict: Verdict) -> str:
     how = {
         "killed": f"{verdict.model}: {verdict.violated}",
         "stopped": f"{verdict.model}: TLC cannot evaluate it: {verdict.violated}",
+        "refused": f"the generator: {verdict.violated}",
     }.get(verdict.how, f"makes a difference in {counted(verdict.models, 'model')}")
     late = f", {verdict.given_up} of them without an end" if verdict.given_up else ""
     return f"{verdict.how:<9} {verdict.change}\n            {how}{late} ({verdict.seconds:.1f} s)"
@@ -36,10 +37,11 @@ def _line(verdict: Verdict) -> str:
 
 def _table(verdicts: Sequence[Verdict]) -> str:
     """Returns how many faults of each kind there were, and how many of them were noticed."""
-    lines = [f"{'kind of fault':<22}{'faults':>8}{'killed':>8}{'stopped':>8}{'survive':>8}"]
+    lines = [f"{'kind of fault':<22}{'faults':>8}{'killed':>8}{'stopped':>8}{'refused':>8}{'survive':>8}"]
     for kind in KINDS:
         own = kind_of(kind, verdicts)
-        lines.append(f"{kind:<22}{own.faults:>8}{own.killed:>8}{own.stopped:>8}{own.survive:>8}")
+        counts = (own.faults, own.killed, own.stopped, own.refused, own.survive)
+        lines.append(f"{kind:<22}" + "".join(f"{count:>8}" for count in counts))
     return "\n".join(lines)
 
 

@@ -30,6 +30,13 @@ def findings(protocol: str, verdicts: Sequence[Verdict], listed: Compared) -> mo
             for verdict in ordered
             if verdict.how == "stopped"
         ],
+        refused=[
+            models.RefusedFault(
+                name=verdict.change.full_name, place=str(verdict.change.span), complaint=verdict.violated
+            )
+            for verdict in ordered
+            if verdict.how == "refused"
+        ],
         survivors=[
             models.Survivor(
                 name=verdict.change.full_name,
@@ -58,5 +65,6 @@ def kind_of(name: str, verdicts: Sequence[Verdict]) -> models.FaultKind:
         faults=len(found),
         killed=found.count("killed"),
         stopped=found.count("stopped"),
+        refused=found.count("refused"),
         survive=found.count("survives"),
     )

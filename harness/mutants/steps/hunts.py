@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from harness.base import command
 from harness.mutants.steps.changes import Change
 from harness.mutants.steps.formulas import formulas_of
 from harness.mutants.steps.hunt import Verdict, hunt
 from harness.mutants.steps.infection import Comparison
-from harness.mutants.steps.plan import STAGES, models_in
+from harness.mutants.steps.plan import SESSION, STAGES, models_in, users_of
+from harness.mutants.steps.refusal import refusal_of
 from harness.mutants.steps.together import hunt_in
 from harness.tla import config, models
 from harness.tla.model import Model
@@ -51,7 +53,16 @@ def hunt_all(changes: Sequence[tuple[str, Change]], argued: Collection[Change] =
                 verdicts[change] = verdicts[change].then(later)
                 if not later.survives:
                     yield protocol_of[change], verdicts[change]
-    yield from ((protocol_of[change], verdict) for change, verdict in verdicts.items() if verdict.survives)
+    for change, verdict in verdicts.items():
+        if verdict.survives:
+            yield protocol_of[change], _asked(verdict, protocol_of[change])
+
+
+def _asked(verdict: Verdict, protocol: str) -> Verdict:
+    """Returns the verdict on a fault that no model noticed, once the generator was asked for its own."""
+    change = verdict.change
+    complaint = refusal_of(change, users_of(protocol, change) if protocol == SESSION else [protocol])
+    return verdict if complaint is None else replace(verdict, how="refused", violated=complaint)
 
 
 def _hunt_among(chosen: Sequence[Model], faults: Sequence[Change]) -> Iterator[Verdict]:
