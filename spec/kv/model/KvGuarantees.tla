@@ -120,10 +120,20 @@ DroppedForAReason ==
   [][event'.step = "UserStep" /\ event'.verdict = "Drop" =>
        event'.given.kind \notin Opening /\ (event'.given.way = 0 \/ IsOnItsWay(event'.given))]_vars
 
-\* A tail that XDP saw in the bucket is read there. For all else the daemon says what the page has of the key, an entry that
-\* is free, and the filter without what is to go. Nothing of that is on its way.
+\* The message says that XDP saw a tail in the bucket: only of a get.
+SawATail(msg) == msg.kind = "Get" /\ msg.spot # 0
+
+\* A tail that XDP saw in the bucket is read there, and the page has nothing to do with it.
+TailsAreReadThere ==
+  [][Looks /\ event'.verdict # "Drop" /\ SawATail(event'.given) =>
+       event'.message = [event'.given EXCEPT !.found = FALSE, !.old = 0, !.entry = 0, !.filter = {},
+                                             !.kind = event'.message.kind, !.length = event'.message.length,
+                                             !.tail = event'.message.tail]]_vars
+
+\* For all else the daemon says what the page has of the key, an entry that is free, and the filter without what is to go,
+\* whatever the packet said of that. Nothing of it is on its way.
 FindsWhatIsThere ==
-  [][Looks /\ event'.verdict # "Drop" /\ event'.given.kind \in Requests \cup Reads /\ event'.given.spot = 0 =>
+  [][Looks /\ event'.verdict # "Drop" /\ event'.given.kind \in Requests \cup Reads /\ ~ SawATail(event'.given) =>
        LET given == event'.given
            msg == event'.message
            places == PlacesOf(given)
@@ -133,8 +143,7 @@ FindsWhatIsThere ==
        IN  /\ given.way # 0
            /\ ~ IsOnItsWay(given)
            /\ msg.found = (own # 0)
-           /\ given.kind = "Delete" => msg.old = own
-           /\ given.kind # "Delete" /\ given.evicts => msg.old = Only(Having(given.victim))
+           /\ msg.old = CASE given.kind = "Delete" -> own [] given.evicts -> Only(Having(given.victim)) [] OTHER -> 0
            /\ IF msg.entry = 0 THEN \A j \in 1..PageSize : places[j].mark # "Vacant" ELSE places[msg.entry].mark = "Vacant"
            /\ msg.filter = {places[j].bit : j \in {i \in 1..PageSize : /\ places[i].mark # "Vacant" /\ places[i].slot = given.slot
                                                                        /\ i # msg.old}}
@@ -142,7 +151,9 @@ FindsWhatIsThere ==
            /\ own # 0 /\ given.kind = "Get" => /\ msg.length = places[own].entry.length
                                                /\ msg.value = places[own].entry.value
                                                /\ msg.spot = places[own].entry.spot
-           /\ own # 0 /\ given.kind # "Get" => msg.former = places[own].entry.spot]_vars
+           /\ own # 0 /\ given.kind # "Get" => msg.former = places[own].entry.spot
+           /\ own = 0 => msg.former = 0
+           /\ own = 0 \/ given.kind # "Get" => msg.spot = 0]_vars
 
 \* A shelf has a new generation just where the daemon gives one of its free spots to a tail.
 GenerationsTellOfTails ==
@@ -152,6 +163,12 @@ GenerationsTellOfTails ==
              /\ event'.step = "Reserve" /\ event'.given.shelf = number
              /\ HasLong(event'.given) /\ event'.message.spot \in {i \in 1..Spots : i - 1 \notin shelf.taken}
              /\ event'.message.generation = cells'.shelf[number].generation]_vars
+
+\* A tail for which the daemon has no free spot gets none.
+NoSpotForATail ==
+  [][event'.step = "Reserve" /\ HasLong(event'.given) =>
+       LET shelf == cells.shelf[event'.given.shelf]
+       IN  event'.message.spot \notin {spot \in 1..Spots : spot - 1 \in shelf.taken}]_vars
 
 (***************************************************************************)
 (* TC.  Sections that lost their races did nothing.                        *)
@@ -200,7 +217,7 @@ StowsWhatIsToMove ==
            joining == [mark |-> "Joining", slot |-> given.slot, key |-> given.victim, bit |-> given.victim_bit,
                        entry |-> given.carried]
        IN  IF event'.message.stowed
-             THEN /\ \A j \in Going(given) : places[j].mark = "Held" /\ places[j].key = key
+             THEN /\ \A j \in Going(given) : places[j].mark = "Held" /\ places[j].slot = given.slot /\ places[j].key = key
                   /\ \A j \in Coming(given) : places[j].mark = "Vacant"
                   /\ cells'.page[given.home].spilled = [j \in 1..PageSize |-> CASE j \in Coming(given) -> joining
                                                                [] j \in Going(given) -> [places[j] EXCEPT !.mark = "Leaving"]

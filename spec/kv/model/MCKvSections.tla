@@ -92,16 +92,21 @@ SomePlaces ==
 \* Two places of a page that the daemon may see. The entry of key 5 is another bucket's.
 Pages2 == {two \in SomePlaces \X SomePlaces : two[1].mark = "Vacant" \/ two[1].key # two[2].key}
 
+\* A packet that says what only the daemon can know.
+Knowing(message) == [message EXCEPT !.found = TRUE, !.former = 2, !.old = 2, !.entry = 1, !.filter = {2}]
+
 Looking ==
-  {Case("User", "Find", WithPage(two[1], two[2]), [Message(kind) EXCEPT !.evicts = evicts]) :
+  {Case("User", "Find", WithPage(two[1], two[2]), [Knowing(Message(kind)) EXCEPT !.evicts = evicts, !.spot = IF kind = "Get" THEN 0 ELSE 1]) :
      two \in Pages2, kind \in Kinds, evicts \in BOOLEAN}
   \cup {Case("User", "Find", WithPage(NoPlace, Place("Held", 3, 2)), [Message(kind) EXCEPT !.way = way, !.secret = secret]) :
           kind \in Kinds \cup {"Open", "Ask"}, way \in {0, 1}, secret \in {2, 3}}
+  \cup {Case("User", "Find", WithPage(first, Place("Held", 4, 0)), AtSpot(Knowing(Message("Get")), 1)) :
+          first \in {NoPlace, Place("Held", 3, 2), Place("Leaving", 3, 0)}}
 
 Reserving ==
   {Case("User", "Reserve", WithShelf(taken, generation), message) :
      taken \in SUBSET (0..(Spots - 1)), generation \in {0, 5},
-     message \in {Message("Update"), LongMessage("Update"), LongMessage("Insert"), [Message("Get") EXCEPT !.spot = 1]}}
+     message \in {Message("Update"), LongMessage("Update"), [LongMessage("Insert") EXCEPT !.spot = 1], [Message("Get") EXCEPT !.spot = 1]}}
 
 (***************************************************************************)
 (* TC                                                                      *)
@@ -133,7 +138,8 @@ Asked == {<<"Delete", "Empty">>} \cup ((Kinds \ {"Delete"}) \X Lifts)
 Stowing ==
   {Case("TC", "Stow", WithPage(first, second),
         [Message(asked[1]) EXCEPT !.found = TRUE, !.lifted = asked[2], !.old = old, !.entry = entry, !.carried = EntryOf(34)]) :
-     first \in {NoPlace, Place("Held", 3, 0), Place("Held", 4, 0), Place("Leaving", 4, 0), Place("Leaving", 3, 0)},
+     first \in {NoPlace, Place("Held", 3, 0), Place("Held", 4, 0), Place("Leaving", 4, 0), Place("Leaving", 3, 0),
+                [Place("Held", 4, 0) EXCEPT !.slot = 1]},
      second \in {NoPlace, Place("Held", 4, 0), Place("Held", 5, 0), Place("Joining", 5, 0)},
      asked \in {one \in Asked : one[1] \in {"Get", "Delete"}}, old \in {0, 1}, entry \in {0, 2}}
 
