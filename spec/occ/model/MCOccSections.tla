@@ -159,6 +159,7 @@ Settlements ==
                               \X {{}, {1}} \X {"Commit", "Abort"} \X BOOLEAN \X {3, 4} :
                       /\ each[2][1] = "Clean" => each[3] = <<<<3, 13>>>>
                       /\ each[4] = {1} => each[1] = 1}}
+      \cup {Sweeps(2, 3, 1, Tables(1, <<"Dirty", 3, 23>>, << >>, {}), Settlement(kind, 1, FALSE, 3)) : kind \in {"Aborted", "Get"}}
 
 (***************************************************************************)
 (* The sweep                                                               *)
@@ -229,6 +230,11 @@ LocksOnly ==
                           IN  [msg EXCEPT !.expected = expected, !.version = IF msg.found THEN @ ELSE expected]) :
      case \in Bringing("Lock", FirstWays, Lifts, {0, 23, 91}, {{}, {0}, {0, 1, 2}}), wrong \in BOOLEAN}
 
+\* Where nothing was found, what the message says of the entry counts for nothing.
+OfNothing ==
+  {But(case, LAMBDA msg : [msg EXCEPT !.version = 91, !.length = SlotSize + 1]) :
+     case \in Bringing("Lock", {NoWay}, {<<"Empty", 0, 0, FALSE>>}, {0}, {{}})}
+
 \* The store's own requests.
 OtherKinds == UNION {Bringing(kind, FirstWays, Few, {0, 23}, {{}, {0}}) : kind \in {"Get", "Insert", "Update"}}
 
@@ -263,7 +269,7 @@ Meeting ==
 \* A session that is opened, or an answer, goes by the bucket as well.
 Opened == {Case("TC", "OnOccCompletion", With(<<<<"Dirty", 3, 23>>, NoWay, NoWay>>, << >>), Request(kind)) : kind \in {"Opened", "Conflict"}}
 
-FoundCases == LocksOnly \cup OtherKinds \cup Last \cup Late \cup Deleting \cup Meeting \cup Opened
+FoundCases == LocksOnly \cup OfNothing \cup OtherKinds \cup Last \cup Late \cup Deleting \cup Meeting \cup Opened
 
 (***************************************************************************)
 (* The daemon looks for the key of a lock; TC lifts what is to make room.  *)

@@ -78,9 +78,12 @@ OutcomeIsNoted ==
 (* The bucket                                                              *)
 (***************************************************************************)
 
+\* The bucket has nothing to do with this message: it is an answer, or the sweep's, which commits and aborts alone.
+IsDecided ==
+  IF event'.step = "Settled" THEN ~ Settles(event'.given) ELSE AtBucket /\ event'.given.kind \notin Requests \cup Reads
+
 \* Only requests are decided at the bucket. An answer that another section has given stays.
-DecidedStaysDecided ==
-  [][AtBucket /\ event'.given.kind \notin Requests \cup Reads => event'.message = event'.given /\ cells' = cells]_vars
+DecidedStaysDecided == [][IsDecided => event'.message = event'.given /\ cells' = cells]_vars
 
 \* The daemon hears the epoch of the bucket, and which key of it is to make room in which way. It hears what version a lock expects.
 SeenAsItIs ==
@@ -256,13 +259,14 @@ BringsWhatItFinds ==
        IN  Has(cells'.bucket[given.slot], given.key) =
              (given.epoch = BucketOf(given.key).epoch /\ FindsWhatItNeeds(given) /\ MayHaveItsWay(given))]_vars
 
-\* A lock that brings its key in is granted. So is one whose key is in the bucket by now, with the version that it expects.
+\* A lock that brings its key in is granted, with the version that it expects. So may be one whose key is in the bucket by now.
 GrantedWhereItMay ==
   [][Completes /\ event'.given.kind = "Lock" =>
        LET given == event'.given
-       IN  IF WaysWith(given.key) = {}
-             THEN Has(cells'.bucket[given.slot], given.key) => event'.message.kind = "Granted"
-             ELSE event'.message.kind \in {"Granted", "Conflict", "TooLong"}]_vars
+       IN  /\ event'.message.kind = "Granted" => event'.message.version = given.expected
+           /\ IF WaysWith(given.key) = {}
+                THEN Has(cells'.bucket[given.slot], given.key) => event'.message.kind = "Granted"
+                ELSE event'.message.kind \in {"Granted", "Conflict", "TooLong"}]_vars
 
 \* A lock that cannot have its way waits, as long as what was found holds.
 LockWaits ==
