@@ -27,8 +27,8 @@ Seconds are those of a processor, because others may use the machine as well.
 class Verdict:
     """The verdict on a fault.
 
-    how: `killed` if a model violated a property; `stopped` if TLC could not evaluate the steps; `refused` if no model
-    noticed it, and the generator does not accept the steps; else `survives`.
+    how: `killed` if a model violated a property; `stopped` if TLC could not evaluate the steps; else `survives`. If the
+    generator does not accept the steps of one that survives, it is `refused`.
     model: the model that killed or stopped it. violated: the property, or the complaint of TLC or the generator.
     models: how many models were run. given_up: how many of them did not end in time.
     """

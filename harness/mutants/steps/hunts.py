@@ -32,8 +32,8 @@ Of = tuple[str, Verdict]
 def hunt_all(changes: Sequence[tuple[str, Change]], argued: Collection[Change] = ()) -> Iterator[Of]:
     """Hunts faults, each of a protocol. Yields each verdict as soon as there is one.
 
-    argued: faults that have a reason to survive. Only the quick models of their own protocol are run for them: no model
-    is expected to notice them, so that each would be run on all, and these explore it to the end.
+    argued: faults that have a reason to survive. Only the quick models of their own protocol are run for them. No model
+    is expected to notice them, so all models would explore them to the end.
     Raises TlcError if TLC cannot explore a model for another reason than a fault.
     """
     protocol_of = {change: protocol for protocol, change in changes}
