@@ -104,23 +104,12 @@ VictimsAreSpare ==
 (* The daemon                                                              *)
 (***************************************************************************)
 
-\* The daemon looks into the page, in the first section of its run.
-Looks == event'.step \in {"Find", "UserStep"} /\ \A r \in DOMAIN runs : runs[r].hook = "User" => runs[r].at = 1
-
-PlacesOf(msg) == cells.page[msg.home].spilled
-
-\* An entry of the key, or of the one that is to make room for it, is on its way into the page or out of it.
-IsOnItsWay(msg) ==
-  \E j \in 1..PageSize :
-    /\ PlacesOf(msg)[j].mark \in {"Joining", "Leaving"} /\ PlacesOf(msg)[j].slot = msg.slot
-    /\ PlacesOf(msg)[j].key = msg.key \/ (msg.evicts /\ PlacesOf(msg)[j].key = msg.victim)
-
 \* The daemon drops only what XDP did not look at, and what would find an entry on its way.
 DroppedForAReason ==
   [][event'.step = "UserStep" /\ event'.verdict = "Drop" =>
        event'.given.kind \notin Opening /\ (event'.given.way = 0 \/ IsOnItsWay(event'.given))]_vars
 
-\* The message says that XDP saw a tail in the bucket: only of a get.
+\* XDP saw a tail in the bucket. It says so only of a get.
 SawATail(msg) == msg.kind = "Get" /\ msg.spot # 0
 
 \* A tail that XDP saw in the bucket is read there, and the page has nothing to do with it.
@@ -130,28 +119,19 @@ TailsAreReadThere ==
                                              !.kind = event'.message.kind, !.length = event'.message.length,
                                              !.tail = event'.message.tail]]_vars
 
-\* For all else the daemon says what the page has of the key, an entry that is free, and the filter without what is to go,
-\* whatever the packet said of that. Nothing of it is on its way.
+\* For all other requests, the daemon looks for the key in the page. What the packet says of that counts for nothing. Nothing that
+\* is found is on its way.
 FindsWhatIsThere ==
   [][Looks /\ event'.verdict # "Drop" /\ event'.given.kind \in Requests \cup Reads /\ ~ SawATail(event'.given) =>
        LET given == event'.given
            msg == event'.message
-           places == PlacesOf(given)
-           Having(key) == {j \in 1..PageSize : places[j].mark # "Vacant" /\ places[j].slot = given.slot /\ places[j].key = key}
-           Only(set) == IF set = {} THEN 0 ELSE CHOOSE j \in set : TRUE
-           own == Only(Having(given.key))
+           own == EntryFor(given, given.key)
+           entry == PageFor(given)[own].entry
        IN  /\ given.way # 0
            /\ ~ IsOnItsWay(given)
-           /\ msg.found = (own # 0)
-           /\ msg.old = CASE given.kind = "Delete" -> own [] given.evicts -> Only(Having(given.victim)) [] OTHER -> 0
-           /\ IF msg.entry = 0 THEN \A j \in 1..PageSize : places[j].mark # "Vacant" ELSE places[msg.entry].mark = "Vacant"
-           /\ msg.filter = {places[j].bit : j \in {i \in 1..PageSize : /\ places[i].mark # "Vacant" /\ places[i].slot = given.slot
-                                                                       /\ i # msg.old}}
-           /\ own # 0 => msg.version = places[own].entry.version
-           /\ own # 0 /\ given.kind = "Get" => /\ msg.length = places[own].entry.length
-                                               /\ msg.value = places[own].entry.value
-                                               /\ msg.spot = places[own].entry.spot
-           /\ own # 0 /\ given.kind # "Get" => msg.former = places[own].entry.spot
+           /\ SaysWhatIsThere(given, msg)
+           /\ own # 0 /\ given.kind = "Get" => msg.length = entry.length /\ msg.value = entry.value /\ msg.spot = entry.spot
+           /\ own # 0 /\ given.kind # "Get" => msg.former = entry.spot
            /\ own = 0 => msg.former = 0
            /\ own = 0 \/ given.kind # "Get" => msg.spot = 0]_vars
 
@@ -164,7 +144,7 @@ GenerationsTellOfTails ==
              /\ HasLong(event'.given) /\ event'.message.spot \in {i \in 1..Spots : i - 1 \notin shelf.taken}
              /\ event'.message.generation = cells'.shelf[number].generation]_vars
 
-\* A tail for which the daemon has no free spot gets none.
+\* The daemon gives no tail a spot that is taken.
 NoSpotForATail ==
   [][event'.step = "Reserve" /\ HasLong(event'.given) =>
        LET shelf == cells.shelf[event'.given.shelf]
@@ -212,7 +192,7 @@ Coming(msg) == IF msg.lifted = "Dirty" THEN {msg.entry} ELSE {}
 StowsWhatIsToMove ==
   [][event'.step = "Stow" =>
        LET given == event'.given
-           places == PlacesOf(given)
+           places == PageFor(given)
            key == IF given.kind = "Delete" THEN given.key ELSE given.victim
            joining == [mark |-> "Joining", slot |-> given.slot, key |-> given.victim, bit |-> given.victim_bit,
                        entry |-> given.carried]
@@ -228,7 +208,7 @@ StowsWhatIsToMove ==
 SettlesWhatWasStowed ==
   [][event'.step = "Settle" =>
        LET given == event'.given
-           places == PlacesOf(given)
+           places == PageFor(given)
            going == IF given.stowed THEN {given.old} \ {0} ELSE {}
            coming == IF given.stowed THEN Coming(given) ELSE {}
        IN  cells'.page[given.home].spilled = [j \in 1..PageSize |->

@@ -124,6 +124,38 @@ Standing(key, last) ==
         [] OTHER -> Present(SpilledEntry(key, CHOOSE j \in spilled : TRUE))
 
 (***************************************************************************)
+(* What the daemon finds in a page                                         *)
+(***************************************************************************)
+
+\* The daemon looks into the page, in the first section of its run.
+Looks == event'.step \in {"Find", "UserStep"} /\ \A r \in DOMAIN runs : runs[r].hook = "User" => runs[r].at = 1
+
+PageFor(msg) == cells.page[msg.home].spilled
+
+\* The entries of the message's bucket in its page.
+EntriesFor(msg) == {j \in 1..PageSize : PageFor(msg)[j].mark # "Vacant" /\ PageFor(msg)[j].slot = msg.slot}
+
+EntryFor(msg, key) ==
+  LET having == {j \in EntriesFor(msg) : PageFor(msg)[j].key = key}
+  IN  IF having = {} THEN 0 ELSE CHOOSE j \in having : TRUE
+
+\* An entry of the key, or of the one that is to make room for it, is on its way into the page or out of it.
+IsOnItsWay(msg) ==
+  \E j \in EntriesFor(msg) :
+    /\ PageFor(msg)[j].mark # "Held"
+    /\ PageFor(msg)[j].key = msg.key \/ (msg.evicts /\ PageFor(msg)[j].key = msg.victim)
+
+\* The message says whether the page has the key, the entry that is to go, one that is free, and the filter without what is to go.
+SaysWhatIsThere(given, msg) ==
+  LET page == PageFor(given)
+      own == EntryFor(given, given.key)
+  IN  /\ msg.found = (own # 0)
+      /\ msg.old = CASE given.kind = "Delete" -> own [] given.evicts -> EntryFor(given, given.victim) [] OTHER -> 0
+      /\ IF msg.entry = 0 THEN \A j \in 1..PageSize : page[j].mark # "Vacant" ELSE page[msg.entry].mark = "Vacant"
+      /\ msg.filter = {page[j].bit : j \in EntriesFor(given) \ {msg.old}}
+      /\ own # 0 => msg.version = page[own].entry.version
+
+(***************************************************************************)
 (* Invariants of the tables *)
 (***************************************************************************)
 

@@ -78,7 +78,7 @@ OutcomeIsNoted ==
 (* The bucket                                                              *)
 (***************************************************************************)
 
-\* The bucket has nothing to do with this message: it is an answer, or the sweep's, which commits and aborts alone.
+\* It is not for the bucket to decide this message. In the sweep, it decides commits and aborts alone.
 IsDecided ==
   IF event'.step = "Settled" THEN ~ Settles(event'.given) ELSE AtBucket /\ event'.given.kind \notin Requests \cup Reads
 
@@ -178,39 +178,21 @@ BroughtIsClean ==
 (* The daemon, and what TC lifts for it                                    *)
 (***************************************************************************)
 
-\* The daemon looks into the page, in the first section of its run.
-LooksForALock ==
-  /\ event'.step \in {"Find", "UserStep"} /\ event'.given.kind = "Lock"
-  /\ \A r \in DOMAIN runs : runs[r].hook = "User" => runs[r].at = 1
-
-\* Entries of the page that belong to the bucket of the message.
-EntriesFor(msg) == {j \in 1..PageSize : cells.page[msg.home].spilled[j].mark # "Vacant" /\ cells.page[msg.home].spilled[j].slot = msg.slot}
-
 \* The daemon drops a lock that XDP did not look at, and one whose key or victim is on its way. All others hear what the page has
 \* of their keys. A long value is said only to the address that its session was opened from.
 LocksHearWhatIsThere ==
-  [][LooksForALock =>
+  [][Looks /\ event'.given.kind = "Lock" =>
        LET given == event'.given
            msg == event'.message
-           places == cells.page[given.home].spilled
-           Having(key) == {j \in EntriesFor(given) : places[j].key = key}
-           Only(set) == IF set = {} THEN 0 ELSE CHOOSE j \in set : TRUE
-           own == Only(Having(given.key))
-           older == IF given.evicts THEN Having(given.victim) ELSE {}
-           moves == \E j \in Having(given.key) \cup older : places[j].mark # "Held"
-       IN  /\ (event'.verdict = "Drop") = (given.way = 0 \/ moves)
+           own == EntryFor(given, given.key)
+           entry == PageFor(given)[own].entry
+       IN  /\ (event'.verdict = "Drop") = (given.way = 0 \/ IsOnItsWay(given))
            /\ event'.verdict # "Drop" =>
-                IF own # 0 /\ places[own].entry.length > SlotSize /\ ~ Validated(given, event'.to[2])
+                IF own # 0 /\ entry.length > SlotSize /\ ~ Validated(given, event'.to[2])
                   THEN msg = [given EXCEPT !.kind = "Uninvited", !.length = 0]
-                  ELSE /\ msg.kind = "Lock"
-                       /\ msg.found = (own # 0)
-                       /\ msg.spot = 0
-                       /\ msg.old = Only(older)
-                       /\ IF msg.entry = 0 THEN \A j \in 1..PageSize : places[j].mark # "Vacant" ELSE places[msg.entry].mark = "Vacant"
-                       /\ msg.filter = {places[j].bit : j \in EntriesFor(given) \ {msg.old}}
-                       /\ own # 0 => /\ msg.version = places[own].entry.version
-                                     /\ msg.length = places[own].entry.length
-                                     /\ msg.value = places[own].entry.value]_vars
+                  ELSE /\ msg.kind = "Lock" /\ msg.spot = 0
+                       /\ SaysWhatIsThere(given, msg)
+                       /\ own # 0 => msg.length = entry.length /\ msg.value = entry.value]_vars
 
 \* For a lock, another key's entry is lifted just where it is to make room, and is the one that XDP saw there.
 LiftedForLocks ==
