@@ -47,7 +47,11 @@ def lookups(resolved: Resolved, steps: Steps, hook: list[SectionPlan]) -> Iterat
         table = resolved.tables[plan.table]
         late = not plan.user and not plan.swept and (table.index in written or plan.daemon or plan.when is not None)
         yield plan, late, _within(resolved, table, plan, written, sure)
-        written.update(steps[plan.step].written)
+        facts = steps[plan.step]
+        written.update(facts.written)
+        sure = {field: bound for field, bound in sure.items() if field not in facts.written}
+        if plan.swept and plan.contended != "skip":  # a pass goes over the cells that there are
+            sure.update(dict.fromkeys(facts.told_index, table.capacity))
 
 
 def _within(
@@ -55,10 +59,10 @@ def _within(
 ) -> bool:
     """Whether every value of the index has a cell.
 
-    It follows from the index's type, from a hash that computes the index on arrival (a sweep has none), or
-    from an earlier lookup with the same index.
+    It follows from the index's type, or from a hash that computes the index on arrival (a sweep has none). An
+    earlier lookup with the same index shows it as well, and so does the cell that a sweep has come to.
     """
-    if table.index not in written and sure.get(table.index, table.capacity + 1) <= table.capacity:
+    if sure.get(table.index, table.capacity + 1) <= table.capacity:
         return True
     hashed = [] if (plan.daemon and not plan.user) or table.index in written else resolved.hashes
     kind = ir.expect(resolved.message.field(table.index), ir.UInt)

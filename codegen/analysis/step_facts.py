@@ -31,6 +31,8 @@ class StepFacts:
     """The message's fields that it writes, in the order of the leaves."""
     written_with_cell: tuple[str, ...]
     """The message's fields that it writes in leaves that also change the cell."""
+    told_index: frozenset[str]
+    """The message's fields that have the index of its cell (`env.index`) when the hook goes on."""
 
     @property
     def changes_cell(self) -> bool:
@@ -64,6 +66,7 @@ def step_facts(step: ir.Step) -> StepFacts:
         environment_read=frozenset() if step.env is None else _fields_below(step.env, read),
         written=_written(ends),
         written_with_cell=_written(changing),
+        told_index=_told_index(step, ends),
     )
 
 
@@ -77,3 +80,22 @@ def _fields_below(root: str, read: Iterable[Location]) -> frozenset[str]:
 
 def _written(ends: tuple[ir.Leaf, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(assign.path[0]) for leaf in ends for assign in leaf.message))
+
+
+def _told_index(step: ir.Step, ends: tuple[ir.Leaf, ...]) -> frozenset[str]:
+    """The fields to which every leaf that goes on assigns `env.index`."""
+    told = [
+        {str(assign.path[0]) for assign in leaf.message if _is_own_index(step, assign.value)}
+        for leaf in ends
+        if leaf.verdict == "Continue"
+    ]
+    return frozenset(set.intersection(*told)) if told else frozenset()
+
+
+def _is_own_index(step: ir.Step, value: ir.Expr) -> bool:
+    return (
+        isinstance(value, ir.Field)
+        and value.name == "index"
+        and isinstance(value.base, ir.Var)
+        and value.base.name == step.env
+    )
