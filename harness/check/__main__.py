@@ -221,6 +221,12 @@ def _explain(report: Report, always: bool) -> None:
         print(f"diagram: {report.diagram.relative_to(ROOT)}")
 
 
+def _record(reports: list[Report]) -> None:
+    for report in reports:
+        if not report.surprises:
+            models.record(report.model, report.outcome)
+
+
 def main() -> int:
     arguments = _arguments()
     run = begin()
@@ -236,6 +242,8 @@ def main() -> int:
             return 0 if _reach_all(chosen, verbose=True) else 1
         print(_properties(chosen), flush=True)
         reports = _check_all(chosen, arguments.record)
+        if arguments.record:  # before the reach, which compares its counts with these
+            _record(reports)
         complete = True
         if arguments.which in MEASURED and not any(report.surprises for report in reports):
             _say_twins(dict.fromkeys(model.protocol for model in chosen))
@@ -247,8 +255,6 @@ def main() -> int:
         return 1
     for report in reports:
         _explain(report, arguments.trace or len(chosen) == 1)
-        if arguments.record and not report.surprises:
-            models.record(report.model, report.outcome)
     surprised = [report for report in reports if report.surprises]
     states = sum(report.outcome.distinct for report in reports)
     failing = sum(report.model.must_fail for report in reports)
