@@ -55,7 +55,8 @@ TcStep(at, cell, msg, env) ==
 
 SweepPasses == <<
   [each |-> "session", sections |-> <<
-    Section("session", "Expire", "drop")
+    Section("session", "Expire", "drop"),
+    Section("credential", "Revoke", "never")
   >>],
   [each |-> "session", sections |-> <<
     Section("session", "Retire", "drop")
@@ -72,6 +73,7 @@ RestorePass == [each |-> "row", sections |-> <<
 
 SweepStep(pass, at, cell, msg, env) ==
   CASE pass = 1 /\ at = 1 -> Expire(cell, msg, env)
+    [] pass = 1 /\ at = 2 -> Revoke(cell, msg)
     [] pass = 2 /\ at = 1 -> Retire(cell, msg, env)
     [] pass = 3 /\ at = 1 -> Take(cell, msg)
     [] pass = 3 /\ at = 2 -> Refill(cell, msg)

@@ -422,6 +422,7 @@ static __always_inline __u32 kv_expire_on_session(__u64 *element, struct kv_mess
 	const __u64 before = stepwise_load(element);
 	struct kv_session_cell session = kv_session_cell_unpack(before);
 	const struct kv_u14_set_16 gone = message->gone;
+	const __u16 client = message->client;
 	const __u32 outcome = kv_expire(&session, message, environment);
 
 	if (!stepwise_is_changed(outcome))
@@ -430,6 +431,22 @@ static __always_inline __u32 kv_expire_on_session(__u64 *element, struct kv_mess
 	if (stepwise_compare_and_swap(element, before, kv_session_cell_pack(&session)))
 		return outcome;
 	message->gone = gone;
+	message->client = client;
+	return STEPWISE_CONTENDED;
+}
+
+/* Revoke on one cell of `credential`. */
+static __always_inline __u32 kv_revoke_on_credential(__u64 *element, struct kv_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct kv_credential_cell credential = kv_credential_cell_unpack(before);
+	const __u32 outcome = kv_revoke(&credential, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, kv_credential_cell_pack(&credential)))
+		return outcome;
 	return STEPWISE_CONTENDED;
 }
 

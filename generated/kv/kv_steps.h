@@ -60,18 +60,18 @@ static __always_inline void kv_u14_set_16_insert(struct kv_u14_set_16 *set, __u1
 	kv_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:84 */
+/* Authenticate, SessionSteps.tla:93 */
 static __always_inline __u32 kv_authenticate(const struct kv_credential_cell *credential,
 					     const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_ASK || message->kind == KV_MESSAGE_KIND_OPEN)
 		return stepwise_continue(KV_LEAF_AUTHENTICATE_1);
-	if (message->secret == credential->secret)
+	if (credential->secret != 0 && message->secret == credential->secret)
 		return stepwise_continue(KV_LEAF_AUTHENTICATE_2);
 	return stepwise_drop(KV_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:93 */
+/* Begin, SessionSteps.tla:102 */
 static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv_message *message,
 				      const struct kv_env *environment)
 {
@@ -401,7 +401,7 @@ static __always_inline __u32 kv_remember(struct kv_answer_cell *answer,
 	return stepwise_continue(KV_LEAF_REMEMBER_2);
 }
 
-/* End, SessionSteps.tla:142 */
+/* End, SessionSteps.tla:151 */
 static __always_inline __u32 kv_end(struct kv_session_cell *session,
 				    const struct kv_message *message)
 {
@@ -421,7 +421,7 @@ static __always_inline __u32 kv_end(struct kv_session_cell *session,
 	return stepwise_changed(stepwise_forward(KV_LEAF_END_4));
 }
 
-/* Confirm, SessionSteps.tla:183 */
+/* Confirm, SessionSteps.tla:192 */
 static __always_inline __u32 kv_confirm(const struct kv_credential_cell *credential,
 					const struct kv_message *message)
 {
@@ -437,7 +437,7 @@ static __always_inline __u32 kv_confirm(const struct kv_credential_cell *credent
 	return stepwise_drop(KV_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:189 */
+/* Resume, SessionSteps.tla:198 */
 static __always_inline __u32 kv_resume(struct kv_session_cell *session,
 				       const struct kv_message *message,
 				       const struct kv_env *environment)
@@ -462,7 +462,7 @@ static __always_inline __u32 kv_resume(struct kv_session_cell *session,
 	return stepwise_drop(KV_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:201 */
+/* Issue, SessionSteps.tla:210 */
 static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 				      const struct kv_message *message)
 {
@@ -980,7 +980,7 @@ static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf,
 	return stepwise_continue(KV_LEAF_SHELVE_3);
 }
 
-/* Expire, SessionSteps.tla:211 */
+/* Expire, SessionSteps.tla:221 */
 static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct kv_message *message,
 				       const struct kv_env *environment)
 {
@@ -988,6 +988,7 @@ static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct k
 		return stepwise_drop(KV_LEAF_EXPIRE_1);
 	if (session->state == KV_SESSION_STATE_CLOSING) {
 		kv_u14_set_16_insert(&message->gone, environment->index);
+		message->client = environment->index;
 		return stepwise_continue(KV_LEAF_EXPIRE_2);
 	}
 	if ((session->state == KV_SESSION_STATE_IDLE ||
@@ -996,12 +997,22 @@ static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct k
 		    8388608) {
 		session->state = KV_SESSION_STATE_CLOSING;
 		kv_u14_set_16_insert(&message->gone, environment->index);
+		message->client = environment->index;
 		return stepwise_changed(stepwise_continue(KV_LEAF_EXPIRE_3));
 	}
 	return stepwise_drop(KV_LEAF_EXPIRE_4);
 }
 
-/* Retire, SessionSteps.tla:219 */
+/* Revoke, SessionSteps.tla:232 */
+static __always_inline __u32 kv_revoke(struct kv_credential_cell *credential,
+				       const struct kv_message *message)
+{
+	(void)message;
+	credential->secret = 0;
+	return stepwise_changed(stepwise_continue(KV_LEAF_REVOKE_1));
+}
+
+/* Retire, SessionSteps.tla:234 */
 static __always_inline __u32 kv_retire(struct kv_session_cell *session,
 				       const struct kv_message *message,
 				       const struct kv_env *environment)

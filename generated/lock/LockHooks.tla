@@ -43,7 +43,8 @@ TcStep(at, cell, msg, env) ==
 
 SweepPasses == <<
   [each |-> "session", sections |-> <<
-    Section("session", "Expire", "drop")
+    Section("session", "Expire", "drop"),
+    Section("credential", "Revoke", "never")
   >>],
   [each |-> "lock", sections |-> <<
     Section("lock", "Evict", "drop")
@@ -60,6 +61,7 @@ SweepPasses == <<
 
 SweepStep(pass, at, cell, msg, env) ==
   CASE pass = 1 /\ at = 1 -> Expire(cell, msg, env)
+    [] pass = 1 /\ at = 2 -> Revoke(cell, msg)
     [] pass = 2 /\ at = 1 -> Evict(cell, msg)
     [] pass = 3 /\ at = 1 -> Reclaim(cell, msg)
     [] pass = 3 /\ at = 2 -> OnCompletion(cell, msg)

@@ -373,6 +373,7 @@ static long lock_sweep_1_visit(__u32 position, void *context)
 	struct lock_env *environment = &sweep->environment;
 	const __u32 index = sweep->first + position;
 	__u64 *swept = lock_session_element(NULL, index);
+	__u64 *credential;
 	__u32 outcome;
 
 	if (!swept)
@@ -383,6 +384,18 @@ static long lock_sweep_1_visit(__u32 position, void *context)
 	if (outcome == STEPWISE_CONTENDED) {
 		sweep->contended++;
 		return 1;
+	}
+	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE) {
+		sweep->visited++;
+		return 0;
+	}
+
+	credential = lock_credential_element(NULL, message->client);
+	outcome = credential ? lock_revoke_on_credential(credential, message) :
+			       (__u32)STEPWISE_CONTINUE;
+	if (outcome == STEPWISE_CONTENDED) {
+		sweep->lost++;
+		outcome = STEPWISE_DROP;
 	}
 	sweep->continued += stepwise_verdict(outcome) == STEPWISE_CONTINUE;
 	sweep->visited++;

@@ -209,29 +209,29 @@ static __always_inline struct lock_overflow_cell lock_overflow_cell_unpack(__u64
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum lock_leaf {
-	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:87 */
-	LOCK_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:96 */
-	LOCK_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:97 */
-	LOCK_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:100 */
-	LOCK_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:101 */
-	LOCK_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:103 */
-	LOCK_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:106 */
-	LOCK_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:107 */
-	LOCK_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:111 */
-	LOCK_LEAF_BEGIN_FORWARD_AGAIN, /* Forward, SessionSteps.tla:114 */
-	LOCK_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:117 */
-	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:119 */
-	LOCK_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:121 */
-	LOCK_LEAF_BEGIN_13, /* Reply, SessionSteps.tla:123 */
-	LOCK_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:129 */
-	LOCK_LEAF_END_1, /* Reply, SessionSteps.tla:144 */
-	LOCK_LEAF_END_2, /* Forward, SessionSteps.tla:150 */
-	LOCK_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:184 */
-	LOCK_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:187 */
-	LOCK_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:199 */
-	LOCK_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:85 */
-	LOCK_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:86 */
-	LOCK_LEAF_BEGIN_15, /* Continue, SessionSteps.tla:134 */
+	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:96 */
+	LOCK_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:105 */
+	LOCK_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:106 */
+	LOCK_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:109 */
+	LOCK_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:110 */
+	LOCK_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:112 */
+	LOCK_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:115 */
+	LOCK_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:116 */
+	LOCK_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:120 */
+	LOCK_LEAF_BEGIN_FORWARD_AGAIN, /* Forward, SessionSteps.tla:123 */
+	LOCK_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:126 */
+	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:128 */
+	LOCK_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:130 */
+	LOCK_LEAF_BEGIN_13, /* Reply, SessionSteps.tla:132 */
+	LOCK_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:138 */
+	LOCK_LEAF_END_1, /* Reply, SessionSteps.tla:153 */
+	LOCK_LEAF_END_2, /* Forward, SessionSteps.tla:159 */
+	LOCK_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:193 */
+	LOCK_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:196 */
+	LOCK_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:208 */
+	LOCK_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:94 */
+	LOCK_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:95 */
+	LOCK_LEAF_BEGIN_15, /* Continue, SessionSteps.tla:143 */
 	LOCK_LEAF_ON_REQUEST_NO_MODE, /* Continue, LockSteps.tla:68 */
 	LOCK_LEAF_ON_REQUEST_2, /* Continue, LockSteps.tla:36 */
 	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE, /* Continue, LockSteps.tla:38 */
@@ -244,12 +244,12 @@ enum lock_leaf {
 	LOCK_LEAF_ON_REQUEST_NOT_HELD, /* Continue, LockSteps.tla:59 */
 	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST, /* Continue, LockSteps.tla:61 */
 	LOCK_LEAF_ON_REQUEST_12, /* Continue, LockSteps.tla:63 */
-	LOCK_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:185 */
-	LOCK_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:186 */
-	LOCK_LEAF_RESUME_1, /* Continue, SessionSteps.tla:191 */
-	LOCK_LEAF_RESUME_2, /* Continue, SessionSteps.tla:198 */
-	LOCK_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:203 */
-	LOCK_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:204 */
+	LOCK_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:194 */
+	LOCK_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:195 */
+	LOCK_LEAF_RESUME_1, /* Continue, SessionSteps.tla:200 */
+	LOCK_LEAF_RESUME_2, /* Continue, SessionSteps.tla:207 */
+	LOCK_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:212 */
+	LOCK_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:213 */
 	LOCK_LEAF_CLAIM_1, /* Continue, LockSteps.tla:108 */
 	LOCK_LEAF_CLAIM_2, /* Continue, LockSteps.tla:112 */
 	LOCK_LEAF_CLAIM_NOT_CLAIMED, /* Continue, LockSteps.tla:113 */
@@ -279,16 +279,17 @@ enum lock_leaf {
 	LOCK_LEAF_ON_FORWARDED_8, /* Reply, LockSteps.tla:97 */
 	LOCK_LEAF_ON_FORWARDED_9, /* Reply, LockSteps.tla:99 */
 	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED, /* Drop, LockSteps.tla:100 */
-	LOCK_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:212 */
-	LOCK_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:214 */
-	LOCK_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:216 */
-	LOCK_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:217 */
+	LOCK_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:224 */
+	LOCK_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:226 */
+	LOCK_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:228 */
+	LOCK_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:229 */
+	LOCK_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:232 */
 	LOCK_LEAF_EVICT_1, /* Continue, LockSteps.tla:170 */
 	LOCK_LEAF_EVICT_2, /* Drop, LockSteps.tla:173 */
 	LOCK_LEAF_RECLAIM_1, /* Continue, LockSteps.tla:178 */
 	LOCK_LEAF_RECLAIM_2, /* Drop, LockSteps.tla:180 */
-	LOCK_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:221 */
-	LOCK_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:222 */
+	LOCK_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:236 */
+	LOCK_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:237 */
 	LOCK_LEAVES,
 };
 

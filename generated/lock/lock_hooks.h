@@ -434,6 +434,7 @@ static __always_inline __u32 lock_expire_on_session(__u64 *element, struct lock_
 	const __u64 before = stepwise_load(element);
 	struct lock_session_cell session = lock_session_cell_unpack(before);
 	const struct lock_u14_set_16 gone = message->gone;
+	const __u16 client = message->client;
 	const __u32 outcome = lock_expire(&session, message, environment);
 
 	if (!stepwise_is_changed(outcome))
@@ -442,6 +443,22 @@ static __always_inline __u32 lock_expire_on_session(__u64 *element, struct lock_
 	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
 		return outcome;
 	message->gone = gone;
+	message->client = client;
+	return STEPWISE_CONTENDED;
+}
+
+/* Revoke on one cell of `credential`. */
+static __always_inline __u32 lock_revoke_on_credential(__u64 *element, struct lock_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct lock_credential_cell credential = lock_credential_cell_unpack(before);
+	const __u32 outcome = lock_revoke(&credential, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, lock_credential_cell_pack(&credential)))
+		return outcome;
 	return STEPWISE_CONTENDED;
 }
 

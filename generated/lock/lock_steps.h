@@ -130,18 +130,18 @@ static __always_inline void lock_u14_set_3_minus_u14_set_16(struct lock_u14_set_
 			lock_u14_set_3_append(set, lock_u14_set_3_item(&was, i));
 }
 
-/* Authenticate, SessionSteps.tla:84 */
+/* Authenticate, SessionSteps.tla:93 */
 static __always_inline __u32 lock_authenticate(const struct lock_credential_cell *credential,
 					       const struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_ASK || message->kind == LOCK_MESSAGE_KIND_OPEN)
 		return stepwise_continue(LOCK_LEAF_AUTHENTICATE_1);
-	if (message->secret == credential->secret)
+	if (credential->secret != 0 && message->secret == credential->secret)
 		return stepwise_continue(LOCK_LEAF_AUTHENTICATE_2);
 	return stepwise_drop(LOCK_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:93 */
+/* Begin, SessionSteps.tla:102 */
 static __always_inline __u32 lock_begin(struct lock_session_cell *session,
 					struct lock_message *message,
 					const struct lock_env *environment)
@@ -272,7 +272,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock,
 	return lock_on_request_release(lock, message);
 }
 
-/* End, SessionSteps.tla:142 */
+/* End, SessionSteps.tla:151 */
 static __always_inline __u32 lock_end(struct lock_session_cell *session,
 				      const struct lock_message *message)
 {
@@ -288,7 +288,7 @@ static __always_inline __u32 lock_end(struct lock_session_cell *session,
 	return stepwise_changed(stepwise_forward(LOCK_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:183 */
+/* Confirm, SessionSteps.tla:192 */
 static __always_inline __u32 lock_confirm(const struct lock_credential_cell *credential,
 					  const struct lock_message *message)
 {
@@ -304,7 +304,7 @@ static __always_inline __u32 lock_confirm(const struct lock_credential_cell *cre
 	return stepwise_drop(LOCK_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:189 */
+/* Resume, SessionSteps.tla:198 */
 static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 					 const struct lock_message *message,
 					 const struct lock_env *environment)
@@ -327,7 +327,7 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:201 */
+/* Issue, SessionSteps.tla:210 */
 static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 					const struct lock_message *message)
 {
@@ -560,7 +560,7 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);
 }
 
-/* Expire, SessionSteps.tla:211 */
+/* Expire, SessionSteps.tla:221 */
 static __always_inline __u32 lock_expire(struct lock_session_cell *session,
 					 struct lock_message *message,
 					 const struct lock_env *environment)
@@ -569,6 +569,7 @@ static __always_inline __u32 lock_expire(struct lock_session_cell *session,
 		return stepwise_drop(LOCK_LEAF_EXPIRE_1);
 	if (session->state == LOCK_SESSION_STATE_CLOSING) {
 		lock_u14_set_16_insert(&message->gone, environment->index);
+		message->client = environment->index;
 		return stepwise_continue(LOCK_LEAF_EXPIRE_2);
 	}
 	if ((session->state == LOCK_SESSION_STATE_IDLE ||
@@ -577,9 +578,19 @@ static __always_inline __u32 lock_expire(struct lock_session_cell *session,
 		    8388608) {
 		session->state = LOCK_SESSION_STATE_CLOSING;
 		lock_u14_set_16_insert(&message->gone, environment->index);
+		message->client = environment->index;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_EXPIRE_3));
 	}
 	return stepwise_drop(LOCK_LEAF_EXPIRE_4);
+}
+
+/* Revoke, SessionSteps.tla:232 */
+static __always_inline __u32 lock_revoke(struct lock_credential_cell *credential,
+					 const struct lock_message *message)
+{
+	(void)message;
+	credential->secret = 0;
+	return stepwise_changed(stepwise_continue(LOCK_LEAF_REVOKE_1));
 }
 
 /* Evict, LockSteps.tla:168 */
@@ -627,7 +638,7 @@ static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow,
 	return stepwise_drop(LOCK_LEAF_RECLAIM_2);
 }
 
-/* Retire, SessionSteps.tla:219 */
+/* Retire, SessionSteps.tla:234 */
 static __always_inline __u32 lock_retire(struct lock_session_cell *session,
 					 const struct lock_message *message,
 					 const struct lock_env *environment)

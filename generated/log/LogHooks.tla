@@ -47,7 +47,8 @@ TcStep(at, cell, msg, env) ==
 
 SweepPasses == <<
   [each |-> "session", sections |-> <<
-    Section("session", "Expire", "drop")
+    Section("session", "Expire", "drop"),
+    Section("credential", "Revoke", "never")
   >>],
   [each |-> "session", sections |-> <<
     Section("session", "Retire", "drop")
@@ -56,6 +57,7 @@ SweepPasses == <<
 
 SweepStep(pass, at, cell, msg, env) ==
   CASE pass = 1 /\ at = 1 -> Expire(cell, msg, env)
+    [] pass = 1 /\ at = 2 -> Revoke(cell, msg)
     [] pass = 2 /\ at = 1 -> Retire(cell, msg, env)
 
 \* Which cell of its table a section works on.

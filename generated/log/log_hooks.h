@@ -358,6 +358,7 @@ static __always_inline __u32 log_expire_on_session(__u64 *element, struct log_me
 	const __u64 before = stepwise_load(element);
 	struct log_session_cell session = log_session_cell_unpack(before);
 	const struct log_u14_set_16 gone = message->gone;
+	const __u16 client = message->client;
 	const __u32 outcome = log_expire(&session, message, environment);
 
 	if (!stepwise_is_changed(outcome))
@@ -366,6 +367,22 @@ static __always_inline __u32 log_expire_on_session(__u64 *element, struct log_me
 	if (stepwise_compare_and_swap(element, before, log_session_cell_pack(&session)))
 		return outcome;
 	message->gone = gone;
+	message->client = client;
+	return STEPWISE_CONTENDED;
+}
+
+/* Revoke on one cell of `credential`. */
+static __always_inline __u32 log_revoke_on_credential(__u64 *element, struct log_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct log_credential_cell credential = log_credential_cell_unpack(before);
+	const __u32 outcome = log_revoke(&credential, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, log_credential_cell_pack(&credential)))
+		return outcome;
 	return STEPWISE_CONTENDED;
 }
 

@@ -40,18 +40,18 @@ static __always_inline void log_u14_set_16_insert(struct log_u14_set_16 *set, __
 	log_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:84 */
+/* Authenticate, SessionSteps.tla:93 */
 static __always_inline __u32 log_authenticate(const struct log_credential_cell *credential,
 					      const struct log_message *message)
 {
 	if (message->kind == LOG_MESSAGE_KIND_ASK || message->kind == LOG_MESSAGE_KIND_OPEN)
 		return stepwise_continue(LOG_LEAF_AUTHENTICATE_1);
-	if (message->secret == credential->secret)
+	if (credential->secret != 0 && message->secret == credential->secret)
 		return stepwise_continue(LOG_LEAF_AUTHENTICATE_2);
 	return stepwise_drop(LOG_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:93 */
+/* Begin, SessionSteps.tla:102 */
 static __always_inline __u32 log_begin(struct log_session_cell *session,
 				       struct log_message *message,
 				       const struct log_env *environment)
@@ -231,7 +231,7 @@ static __always_inline __u32 log_remember(struct log_answer_cell *answer,
 	return stepwise_changed(stepwise_continue(LOG_LEAF_REMEMBER_4));
 }
 
-/* End, SessionSteps.tla:142 */
+/* End, SessionSteps.tla:151 */
 static __always_inline __u32 log_end(struct log_session_cell *session,
 				     const struct log_message *message)
 {
@@ -246,7 +246,7 @@ static __always_inline __u32 log_end(struct log_session_cell *session,
 	return stepwise_changed(stepwise_forward(LOG_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:183 */
+/* Confirm, SessionSteps.tla:192 */
 static __always_inline __u32 log_confirm(const struct log_credential_cell *credential,
 					 const struct log_message *message)
 {
@@ -262,7 +262,7 @@ static __always_inline __u32 log_confirm(const struct log_credential_cell *crede
 	return stepwise_drop(LOG_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:189 */
+/* Resume, SessionSteps.tla:198 */
 static __always_inline __u32 log_resume(struct log_session_cell *session,
 					const struct log_message *message,
 					const struct log_env *environment)
@@ -283,7 +283,7 @@ static __always_inline __u32 log_resume(struct log_session_cell *session,
 	return stepwise_drop(LOG_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:201 */
+/* Issue, SessionSteps.tla:210 */
 static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 				       const struct log_message *message)
 {
@@ -294,7 +294,7 @@ static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 	return stepwise_continue(LOG_LEAF_ISSUE_2);
 }
 
-/* Expire, SessionSteps.tla:211 */
+/* Expire, SessionSteps.tla:221 */
 static __always_inline __u32 log_expire(struct log_session_cell *session,
 					struct log_message *message,
 					const struct log_env *environment)
@@ -303,6 +303,7 @@ static __always_inline __u32 log_expire(struct log_session_cell *session,
 		return stepwise_drop(LOG_LEAF_EXPIRE_1);
 	if (session->state == LOG_SESSION_STATE_CLOSING) {
 		log_u14_set_16_insert(&message->gone, environment->index);
+		message->client = environment->index;
 		return stepwise_continue(LOG_LEAF_EXPIRE_2);
 	}
 	if ((session->state == LOG_SESSION_STATE_IDLE ||
@@ -311,12 +312,22 @@ static __always_inline __u32 log_expire(struct log_session_cell *session,
 		    8388608) {
 		session->state = LOG_SESSION_STATE_CLOSING;
 		log_u14_set_16_insert(&message->gone, environment->index);
+		message->client = environment->index;
 		return stepwise_changed(stepwise_continue(LOG_LEAF_EXPIRE_3));
 	}
 	return stepwise_drop(LOG_LEAF_EXPIRE_4);
 }
 
-/* Retire, SessionSteps.tla:219 */
+/* Revoke, SessionSteps.tla:232 */
+static __always_inline __u32 log_revoke(struct log_credential_cell *credential,
+					const struct log_message *message)
+{
+	(void)message;
+	credential->secret = 0;
+	return stepwise_changed(stepwise_continue(LOG_LEAF_REVOKE_1));
+}
+
+/* Retire, SessionSteps.tla:234 */
 static __always_inline __u32 log_retire(struct log_session_cell *session,
 					const struct log_message *message,
 					const struct log_env *environment)

@@ -63,7 +63,8 @@ TcStep(at, cell, msg, env) ==
 
 SweepPasses == <<
   [each |-> "session", sections |-> <<
-    Section("session", "Expire", "drop")
+    Section("session", "Expire", "drop"),
+    Section("credential", "Revoke", "never")
   >>],
   [each |-> "transaction", sections |-> <<
     Section("transaction", "Unsettled", "drop"),
@@ -87,6 +88,7 @@ RestorePass == [each |-> "row", sections |-> <<
 
 SweepStep(pass, at, cell, msg, env) ==
   CASE pass = 1 /\ at = 1 -> Expire(cell, msg, env)
+    [] pass = 1 /\ at = 2 -> Revoke(cell, msg)
     [] pass = 2 /\ at = 1 -> Unsettled(cell, msg, env)
     [] pass = 2 /\ at = 2 -> Note(cell, msg)
     [] pass = 2 /\ at = 3 -> Settled(cell, msg)

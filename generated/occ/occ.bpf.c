@@ -540,6 +540,7 @@ static long occ_sweep_1_visit(__u32 position, void *context)
 	struct occ_env *environment = &sweep->environment;
 	const __u32 index = sweep->first + position;
 	__u64 *swept = occ_session_element(NULL, index);
+	__u64 *credential;
 	__u32 outcome;
 
 	if (!swept)
@@ -550,6 +551,18 @@ static long occ_sweep_1_visit(__u32 position, void *context)
 	if (outcome == STEPWISE_CONTENDED) {
 		sweep->contended++;
 		return 1;
+	}
+	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE) {
+		sweep->visited++;
+		return 0;
+	}
+
+	credential = occ_credential_element(NULL, message->client);
+	outcome = credential ? occ_revoke_on_credential(credential, message) :
+			       (__u32)STEPWISE_CONTINUE;
+	if (outcome == STEPWISE_CONTENDED) {
+		sweep->lost++;
+		outcome = STEPWISE_DROP;
 	}
 	sweep->continued += stepwise_verdict(outcome) == STEPWISE_CONTINUE;
 	sweep->visited++;

@@ -419,33 +419,33 @@ _Static_assert(offsetof(struct occ_page_cell, spin_lock) == 8, "place of a cell'
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum occ_leaf {
-	OCC_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:87 */
-	OCC_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:96 */
-	OCC_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:97 */
-	OCC_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:100 */
-	OCC_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:101 */
-	OCC_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:103 */
-	OCC_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:106 */
-	OCC_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:107 */
-	OCC_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:111 */
-	OCC_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:117 */
-	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:119 */
-	OCC_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:123 */
-	OCC_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:129 */
+	OCC_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:96 */
+	OCC_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:105 */
+	OCC_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:106 */
+	OCC_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:109 */
+	OCC_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:110 */
+	OCC_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:112 */
+	OCC_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:115 */
+	OCC_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:116 */
+	OCC_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:120 */
+	OCC_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:126 */
+	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:128 */
+	OCC_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:132 */
+	OCC_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:138 */
 	OCC_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:434 */
 	OCC_LEAF_RECALL_3, /* Reply, KvSteps.tla:435 */
-	OCC_LEAF_END_1, /* Reply, SessionSteps.tla:144 */
-	OCC_LEAF_END_2, /* Reply, SessionSteps.tla:146 */
-	OCC_LEAF_END_3, /* Forward, SessionSteps.tla:148 */
-	OCC_LEAF_END_4, /* Forward, SessionSteps.tla:150 */
-	OCC_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:184 */
-	OCC_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:187 */
-	OCC_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:199 */
-	OCC_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:85 */
-	OCC_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:86 */
-	OCC_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:109 */
-	OCC_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:116 */
-	OCC_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:134 */
+	OCC_LEAF_END_1, /* Reply, SessionSteps.tla:153 */
+	OCC_LEAF_END_2, /* Reply, SessionSteps.tla:155 */
+	OCC_LEAF_END_3, /* Forward, SessionSteps.tla:157 */
+	OCC_LEAF_END_4, /* Forward, SessionSteps.tla:159 */
+	OCC_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:193 */
+	OCC_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:196 */
+	OCC_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:208 */
+	OCC_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:94 */
+	OCC_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:95 */
+	OCC_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:118 */
+	OCC_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:125 */
+	OCC_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:143 */
 	OCC_LEAF_RECALL_1, /* Continue, KvSteps.tla:433 */
 	OCC_LEAF_ENTER_PLACE_TAKEN, /* Continue, OccSteps.tla:57 */
 	OCC_LEAF_ENTER_UNSETTLED, /* Continue, OccSteps.tla:58 */
@@ -495,13 +495,13 @@ enum occ_leaf {
 	OCC_LEAF_LEAVE_3, /* Continue, OccSteps.tla:87 */
 	OCC_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:439 */
 	OCC_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:440 */
-	OCC_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:185 */
-	OCC_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:186 */
-	OCC_LEAF_RESUME_1, /* Continue, SessionSteps.tla:191 */
-	OCC_LEAF_RESUME_2, /* Continue, SessionSteps.tla:196 */
-	OCC_LEAF_RESUME_3, /* Continue, SessionSteps.tla:198 */
-	OCC_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:203 */
-	OCC_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:204 */
+	OCC_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:194 */
+	OCC_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:195 */
+	OCC_LEAF_RESUME_1, /* Continue, SessionSteps.tla:200 */
+	OCC_LEAF_RESUME_2, /* Continue, SessionSteps.tla:205 */
+	OCC_LEAF_RESUME_3, /* Continue, SessionSteps.tla:207 */
+	OCC_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:212 */
+	OCC_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:213 */
 	OCC_LEAF_CLAIM_1, /* Continue, KvSteps.tla:329 */
 	OCC_LEAF_CLAIM_OVERWRITTEN, /* Continue, KvSteps.tla:330 */
 	OCC_LEAF_CLAIM_3, /* Continue, KvSteps.tla:331 */
@@ -589,10 +589,11 @@ enum occ_leaf {
 	OCC_LEAF_KEEP_2, /* Reply, KvSteps.tla:268 */
 	OCC_LEAF_KEEP_ELSEWHERE, /* Reply, KvSteps.tla:269 */
 	OCC_LEAF_KEEP_4, /* Reply, KvSteps.tla:270 */
-	OCC_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:212 */
-	OCC_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:214 */
-	OCC_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:216 */
-	OCC_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:217 */
+	OCC_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:224 */
+	OCC_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:226 */
+	OCC_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:228 */
+	OCC_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:229 */
+	OCC_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:232 */
 	OCC_LEAF_UNSETTLED_1, /* Continue, OccSteps.tla:252 */
 	OCC_LEAF_UNSETTLED_2, /* Drop, OccSteps.tla:253 */
 	OCC_LEAF_SETTLED_NOTHING_PINNED, /* Continue, OccSteps.tla:159 */
@@ -603,8 +604,8 @@ enum occ_leaf {
 	OCC_LEAF_SETTLED_7, /* Continue, OccSteps.tla:169 */
 	OCC_LEAF_IS_SETTLED_1, /* Continue, OccSteps.tla:258 */
 	OCC_LEAF_IS_SETTLED_2, /* Drop, OccSteps.tla:259 */
-	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:221 */
-	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:222 */
+	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:236 */
+	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:237 */
 	OCC_LEAF_TAKE_1, /* Drop, KvSteps.tla:449 */
 	OCC_LEAF_TAKE_2, /* Continue, KvSteps.tla:450 */
 	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED, /* Continue, OccSteps.tla:267 */

@@ -457,6 +457,7 @@ static __always_inline __u32 occ_expire_on_session(__u64 *element, struct occ_me
 	const __u64 before = stepwise_load(element);
 	struct occ_session_cell session = occ_session_cell_unpack(before);
 	const struct occ_u14_set_16 gone = message->gone;
+	const __u16 client = message->client;
 	const __u32 outcome = occ_expire(&session, message, environment);
 
 	if (!stepwise_is_changed(outcome))
@@ -465,6 +466,22 @@ static __always_inline __u32 occ_expire_on_session(__u64 *element, struct occ_me
 	if (stepwise_compare_and_swap(element, before, occ_session_cell_pack(&session)))
 		return outcome;
 	message->gone = gone;
+	message->client = client;
+	return STEPWISE_CONTENDED;
+}
+
+/* Revoke on one cell of `credential`. */
+static __always_inline __u32 occ_revoke_on_credential(__u64 *element, struct occ_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct occ_credential_cell credential = occ_credential_cell_unpack(before);
+	const __u32 outcome = occ_revoke(&credential, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, occ_credential_cell_pack(&credential)))
+		return outcome;
 	return STEPWISE_CONTENDED;
 }
 

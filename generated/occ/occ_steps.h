@@ -78,18 +78,18 @@ static __always_inline void occ_u14_set_16_insert(struct occ_u14_set_16 *set, __
 	occ_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:84 */
+/* Authenticate, SessionSteps.tla:93 */
 static __always_inline __u32 occ_authenticate(const struct occ_credential_cell *credential,
 					      const struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_ASK || message->kind == OCC_MESSAGE_KIND_OPEN)
 		return stepwise_continue(OCC_LEAF_AUTHENTICATE_1);
-	if (message->secret == credential->secret)
+	if (credential->secret != 0 && message->secret == credential->secret)
 		return stepwise_continue(OCC_LEAF_AUTHENTICATE_2);
 	return stepwise_drop(OCC_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:93 */
+/* Begin, SessionSteps.tla:102 */
 static __always_inline __u32 occ_begin(struct occ_session_cell *session,
 				       struct occ_message *message,
 				       const struct occ_env *environment)
@@ -927,7 +927,7 @@ static __always_inline __u32 occ_remember(struct occ_answer_cell *answer,
 	return stepwise_continue(OCC_LEAF_REMEMBER_2);
 }
 
-/* End, SessionSteps.tla:142 */
+/* End, SessionSteps.tla:151 */
 static __always_inline __u32 occ_end(struct occ_session_cell *session,
 				     const struct occ_message *message)
 {
@@ -953,7 +953,7 @@ static __always_inline __u32 occ_end(struct occ_session_cell *session,
 	return stepwise_changed(stepwise_forward(OCC_LEAF_END_4));
 }
 
-/* Confirm, SessionSteps.tla:183 */
+/* Confirm, SessionSteps.tla:192 */
 static __always_inline __u32 occ_confirm(const struct occ_credential_cell *credential,
 					 const struct occ_message *message)
 {
@@ -969,7 +969,7 @@ static __always_inline __u32 occ_confirm(const struct occ_credential_cell *crede
 	return stepwise_drop(OCC_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:189 */
+/* Resume, SessionSteps.tla:198 */
 static __always_inline __u32 occ_resume(struct occ_session_cell *session,
 					const struct occ_message *message,
 					const struct occ_env *environment)
@@ -997,7 +997,7 @@ static __always_inline __u32 occ_resume(struct occ_session_cell *session,
 	return stepwise_drop(OCC_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:201 */
+/* Issue, SessionSteps.tla:210 */
 static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 				       const struct occ_message *message)
 {
@@ -1801,7 +1801,7 @@ static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf,
 	return stepwise_continue(OCC_LEAF_SHELVE_3);
 }
 
-/* Expire, SessionSteps.tla:211 */
+/* Expire, SessionSteps.tla:221 */
 static __always_inline __u32 occ_expire(struct occ_session_cell *session,
 					struct occ_message *message,
 					const struct occ_env *environment)
@@ -1810,6 +1810,7 @@ static __always_inline __u32 occ_expire(struct occ_session_cell *session,
 		return stepwise_drop(OCC_LEAF_EXPIRE_1);
 	if (session->state == OCC_SESSION_STATE_CLOSING) {
 		occ_u14_set_16_insert(&message->gone, environment->index);
+		message->client = environment->index;
 		return stepwise_continue(OCC_LEAF_EXPIRE_2);
 	}
 	if ((session->state == OCC_SESSION_STATE_IDLE ||
@@ -1818,9 +1819,19 @@ static __always_inline __u32 occ_expire(struct occ_session_cell *session,
 		    8388608) {
 		session->state = OCC_SESSION_STATE_CLOSING;
 		occ_u14_set_16_insert(&message->gone, environment->index);
+		message->client = environment->index;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_EXPIRE_3));
 	}
 	return stepwise_drop(OCC_LEAF_EXPIRE_4);
+}
+
+/* Revoke, SessionSteps.tla:232 */
+static __always_inline __u32 occ_revoke(struct occ_credential_cell *credential,
+					const struct occ_message *message)
+{
+	(void)message;
+	credential->secret = 0;
+	return stepwise_changed(stepwise_continue(OCC_LEAF_REVOKE_1));
 }
 
 /* Unsettled, OccSteps.tla:246 */
@@ -1968,7 +1979,7 @@ static __always_inline __u32 occ_is_settled(const struct occ_transaction_cell *t
 	return stepwise_drop(OCC_LEAF_IS_SETTLED_2);
 }
 
-/* Retire, SessionSteps.tla:219 */
+/* Retire, SessionSteps.tla:234 */
 static __always_inline __u32 occ_retire(struct occ_session_cell *session,
 					const struct occ_message *message,
 					const struct occ_env *environment)

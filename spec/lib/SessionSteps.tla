@@ -20,6 +20,8 @@
 (*                                                                         *)
 (* Between Begin (or Resume) and End the session is Busy, and nobody but   *)
 (* that run writes it: this is what makes the sections one execution.      *)
+(* A run that recalls an answer does not have the session: the protocol    *)
+(* replies before End.                                                     *)
 (*                                                                         *)
 (* Who may have a session.  A token is made for one address, and whoever   *)
 (* shows it has received there.  So nobody opens sessions in the name of    *)
@@ -39,10 +41,14 @@
 (* every Open is told TooEarly.                                            *)
 (* None of these answers changes a cell.                                   *)
 (*                                                                         *)
-(* A new session goes on from the sequence number of its Open.  Being      *)
-(* random, that number also keeps out what the previous session of this    *)
-(* number left behind: a run that compared the old secret and meets the    *)
-(* new session, an old completion, an old answer.                          *)
+(* The end of a session.  The sweep takes its secret away first, and only  *)
+(* after a grace period frees the number.  So no run that has compared the *)
+(* old secret is left when the number is opened again.                     *)
+(*                                                                         *)
+(* A new session goes on from the sequence number of its Open.  That       *)
+(* number is random, so an answer to an earlier Open has another.  It does *)
+(* not keep out the requests of the previous session, because the Open of  *)
+(* that session may come again and open one with the same number.          *)
 (*                                                                         *)
 (* Cells: credential [secret], session [state, sequence, outcome,          *)
 (* deadline].                                                              *)
@@ -81,9 +87,12 @@ Overdue(now, deadline) == (deadline + TimeModulus - now) % TimeModulus > TimeMod
 \* Kinds of who has no session yet.
 Opening == {"Ask", "Open"}
 
+\* The secret of a number without a session.  Requests that show it are dropped.
+NoSecret == 0
+
 Authenticate(credential, msg) ==
   CASE msg.kind \in Opening -> Continue(credential, msg)
-    [] msg.secret = credential.secret -> Continue(credential, msg)
+    [] credential.secret # NoSecret /\ msg.secret = credential.secret -> Continue(credential, msg)
     [] OTHER -> WrongSecret :: Drop(credential, msg)
 
 \* What was left to the daemon has not been executed, and will not be: its
@@ -205,16 +214,22 @@ Issue(credential, msg) ==
 
 (***************************************************************************)
 (* The daemon's sweep, for each session: first collect those that are      *)
-(* over, then (when the protocol has taken back what they held) free them. *)
+(* over, and take their secrets away; then (when the protocol has taken    *)
+(* back what they held) free them.                                         *)
 (***************************************************************************)
 
 Expire(session, msg, env) ==
+  LET over == [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index]
+  IN
   CASE Cardinality(msg.gone) >= MaxGone -> Drop(session, msg)
     [] session.state = "Closing" ->
-         Continue(session, [msg EXCEPT !.gone = @ \cup {env.index}])
+         Continue(session, over)
     [] session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline) ->
-         Continue([session EXCEPT !.state = "Closing"], [msg EXCEPT !.gone = @ \cup {env.index}])
+         Continue([session EXCEPT !.state = "Closing"], over)
     [] OTHER -> Drop(session, msg)
+
+\* In the same pass as Expire, so that a grace period follows.
+Revoke(credential, msg) == Continue([credential EXCEPT !.secret = NoSecret], msg)
 
 Retire(session, msg, env) ==
   IF session.state = "Closing" /\ env.index \in msg.gone

@@ -89,6 +89,7 @@ def tables() -> dict[str, list[dict[str, object]]]:
     ]
     shelf, tail = {"generation": 0, "taken": frozenset()}, {"bytes": (0, 0)}
     return {
+        "credential": [{"secret": 0}, {"secret": int.from_bytes(SECRET, "little")}, {"secret": 0}],
         "session": [dict(vacant), session, dict(vacant)],
         "bucket": [empty, bucket],
         "page": [{"spilled": spilled}],
@@ -200,8 +201,11 @@ def test_wrong_pages(place, change, complaint):
 def test_nothing_is_left_over_of_an_empty_store():
     """After a load nobody knows what was stored; sessions and contradictions are looked at all the same."""
     fresh, cells = Reference(codec(), CAPACITIES), tables()
-    assert fresh.left_over(cells) == ["session 1 is Idle and should be Vacant"]
-    cells["session"][1]["state"] = "Vacant"
+    assert fresh.left_over(cells) == [
+        "session 1 has a secret and should have none",
+        "session 1 is Idle and should be Vacant",
+    ]
+    cells["session"][1]["state"], cells["credential"][1]["secret"] = "Vacant", 0
     assert fresh.left_over(cells) == []
     cells["page"][0]["spilled"][0]["mark"] = "Joining"
     assert fresh.left_over(cells) == ["key 5 was left Joining in page 0"]

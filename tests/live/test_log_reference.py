@@ -81,6 +81,7 @@ def tables(
     marks = [{"epoch": 1, "number": 0 if blank else int(number)} for number in synced]
     nothing = {"tag": 0, "log": 0, "number": 0}
     return {
+        "credential": [{"secret": 0}, {"secret": int.from_bytes(SECRET, "little")}, {"secret": 0}],
         "session": [dict(vacant), session, dict(vacant)],
         "answer": [dict(nothing), {"tag": 15 % 8, "log": 1, "number": 4}, dict(nothing)],
         "drained": copy.deepcopy(marks),
@@ -224,11 +225,12 @@ def test_a_client_that_was_told_anothers_place():
 def test_nothing_is_left_over_when_all_is_on_the_disk():
     fresh, cells = Reference(codec, CAPACITIES), tables()
     assert fresh.left_over(cells) == [
+        "session 1 has a secret and should have none",
         "session 1 is Idle and should be Vacant",
         "drained of log 1 is at 3, and 4 records were appended",
         "synced of log 1 is at 3, and 4 records were appended",
     ]
-    cells["session"][1]["state"] = "Vacant"
+    cells["session"][1]["state"], cells["credential"][1]["secret"] = "Vacant", 0
     cells["drained"][1]["number"] = cells["synced"][1]["number"] = 4
     assert fresh.left_over(cells) == []
     cells["stamp"][3]["number"] = 1

@@ -81,6 +81,7 @@ def locked() -> tuple[Reference, dict[str, list[dict[str, Any]]]]:
     intents[4] |= {"slot": 1, "bit": 3, "length": 1, "value": STORED}
     nothing = {"verdict": "Open", "ways": (0, 0, 0, 0)}
     cells = {
+        "credential": [{"secret": 0}, {"secret": int.from_bytes(SECRET, "little")}, {"secret": 0}],
         "session": [dict(vacant), {"state": "Idle", "sequence": 13, "outcome": "Granted", "deadline": 9}, dict(vacant)],
         "bucket": [empty, bucket],
         "page": [{"spilled": [{"mark": "Vacant", "bit": 0, "slot": 0, "key": 0, "entry": blank}] * 3}],
@@ -217,7 +218,7 @@ def test_the_sweep_goes_on_as_was_decided(commits):
     assert not reference.observe(half) and reference.meets_sweep(request if commits else None)
     assert reference.complaints(half) == [] and len(holding.places) == 1
     done = copy.deepcopy(half)
-    done["session"][1]["state"] = "Vacant"
+    done["session"][1]["state"], done["credential"][1]["secret"] = "Vacant", 0
     done["transaction"][1] |= {"verdict": "Open", "ways": (0, 0, 0, 0)}
     done["bucket"][1]["pinned"] = frozenset()
     if commits:

@@ -52,6 +52,7 @@ def tables() -> dict[str, list[dict[str, object]]]:
     locks = [dict(free)] * SLOT + [{"mode": "Shared", "holders": frozenset({1}), "spilled": 1}]
     session = {"state": "Idle", "sequence": 7, "outcome": "Granted", "deadline": 9}
     return {
+        "credential": [{"secret": 0}, {"secret": int.from_bytes(SECRET, "little")}, {"secret": 0}],
         "session": [dict(vacant), session, dict(vacant)],
         "lock": locks,
         "overflow": [dict(entry), {"state": "Held", "client": 1, "slot": SLOT}, dict(entry)],
@@ -65,6 +66,8 @@ def test_right_cells():
 @pytest.mark.parametrize(
     "table, index, change, complaint",
     [
+        ("credential", 1, {"secret": 1}, "session 1 has another secret than its client"),
+        ("credential", 2, {"secret": 1}, "session 2 has a secret and should have none"),
         ("lock", SLOT, {"mode": "Exclusive"}, "is Exclusive and should be SHARED"),
         ("lock", SLOT, {"mode": "Free"}, "is Free and should be SHARED"),
         ("lock", SLOT, {"holders": frozenset()}, "keeps the shares"),

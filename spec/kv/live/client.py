@@ -130,7 +130,7 @@ class KvCaller(Caller):
 
     def close(self) -> None:
         self._next()
-        self.call(self.session.close(self.now_ns()))
+        super().close()
 
     def _next(self) -> KvSession:
         if self.session.is_waiting:

@@ -7,6 +7,7 @@ codec must be the one that was generated with the server's build.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 import socket
@@ -335,6 +336,16 @@ class Caller:
             patiently,
             self.session.given_up,
         )
+
+    def close(self) -> None:
+        """Close the session, and wait for the answer.
+
+        A sweep that came before a repeated Close has ended the session, and nobody answers. So the end of the lease is
+        as good as an answer. Raises LeaseEnded if the lease has ended before.
+        """
+        datagram = self.session.close(self.now_ns())
+        with contextlib.suppress(LeaseEnded):
+            self.call(datagram)
 
     def read(self, kind: str, patiently: bool = True, **fields: Any) -> Any:
         """Send a new read and return its answer, like `call`."""

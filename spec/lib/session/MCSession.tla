@@ -5,8 +5,18 @@
 (***************************************************************************)
 EXTENDS SessionGuarantees
 
-\* A draft: every session begins with sequence number 0, so that what an earlier one left behind fits.
+\* A draft: every session begins with sequence number 0. The answer to an earlier Open then fits the last one.
 DrawnZero(number) == 0
+
+\* A draft: the secret of a session stays until the number is opened again.
+RevokeNothing(credential, msg) == Continue(credential, msg)
+
+\* A draft: a packet with no secret is let through where the number has none.
+AuthenticateEqual(credential, msg) ==
+  IF msg.kind \in Opening \/ msg.secret = credential.secret THEN Continue(credential, msg) ELSE Drop(credential, msg)
+
+\* Work that shows no secret, with the first number of the host's session.
+WithoutSecret == {Packet(1, [BlankMessage EXCEPT !.kind = "Work", !.sequence = DrawnSequence(1) + 1])}
 
 \* Kinds that no request has, from the only host, with the secret that its session will have.
 Nonsense ==
@@ -66,13 +76,16 @@ BeginAgain(session, msg, env) ==
          Starts(session, msg, env)
     [] OTHER -> Drop(session, msg)
 
+\* The run that recalls an answer goes on to End, though it does not have the session.
+WorkGoesOn(tally, msg) == IF msg.rare THEN Continue(tally, msg) ELSE Complete(tally, msg)
+
 \* Nobody looks at the secret.
 AuthenticateAnyone(credential, msg) == Continue(credential, msg)
 
 \* The session number is free before what its session held was taken back.
 RetireAtOnce(session, msg, env) ==
   IF session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline)
-    THEN Continue([session EXCEPT !.state = "Vacant"], [msg EXCEPT !.gone = @ \cup {env.index}])
+    THEN Continue([session EXCEPT !.state = "Vacant"], [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index])
     ELSE Drop(session, msg)
 
 \* A second Opened of the rare path is taken as well, though the session is in use.

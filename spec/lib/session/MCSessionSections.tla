@@ -55,6 +55,11 @@ Secrets ==
      section \in {<<"XDP", "Authenticate">>, <<"TC", "Confirm">>, <<"TC", "Issue">>},
      kind \in KindsOfMessages, secret \in {Secret, TokenOf(Peer, 0)}}
 
+\* A number without a session, and packets that show a secret or none.
+WithoutSecrets ==
+  {Case(hook[1], hook[2], BlankCells, Message(kind, 0, secret)) :
+     hook \in {<<"XDP", "Authenticate">>, <<"TC", "Confirm">>}, kind \in KindsOfMessages, secret \in {Secret, NoSecret}}
+
 Resumes ==
   {Case("TC", "Resume", one, Message(kind, sequence, Secret)) :
      one \in SomeTables, kind \in {"Opened", "Work", "Look"}, sequence \in Sequences}
@@ -75,8 +80,13 @@ Sweeps ==
   {Sweeping(pass, With(state, "Done", deadline), gone) :
      pass \in {1, 3}, state \in States, deadline \in 0..(TimeModulus - 1), gone \in {{}, {0}, {Number}, {0, 1}}}
 
+\* The sweep has found the session over, beside another or alone, and is about to take its secret away.
+Revokes ==
+  {[case EXCEPT !.sweep.at = 2, !.sweep.record.client = Number] :
+     case \in {Sweeping(1, With("Closing", "Done", 3), gone) : gone \in {{Number}, {0, Number}}}}
+
 SectionsInit ==
-  /\ \E case \in Begins \cup Ends \cup Secrets \cup Resumes \cup Invites \cup Sweeps :
+  /\ \E case \in Begins \cup Ends \cup Secrets \cup WithoutSecrets \cup Resumes \cup Invites \cup Sweeps \cup Revokes :
        cells = case.cells /\ runs = case.runs /\ sweep = case.sweep
   /\ requests = {} /\ forwarded = {} /\ completions = {} /\ answers = {}
   /\ event = Event("", "", "Init", "", NoMessage, NoMessage)

@@ -274,10 +274,13 @@ OnlyTheInvitedHaveIt ==
 \* No request is executed twice.
 AtMostOnce == ~ cells.tally[0].twice
 
-\* Only the session that is open holds something, and a number is free only when all was taken back.
+\* Only the session that has the number holds something, and the number is free only when all was taken back. (A session
+\* that is over has no secret: it is the one whose work was done last.)
 NothingIsLeftBehind ==
-  /\ cells.tally[0].held \subseteq {cells.credential[0].secret}
-  /\ cells.session[0].state = "Vacant" => cells.tally[0].held = {}
+  LET held == cells.tally[0].held
+  IN  CASE cells.session[0].state = "Vacant" -> held = {}
+        [] cells.session[0].state = "Closing" -> held \subseteq {cells.tally[0].by}
+        [] OTHER -> held \subseteq {cells.credential[0].secret}
 
 \* All answers to one request agree: a retry gets the answer of the first execution.  (The daemon's last answer says that none took place.)
 AnswersAgree ==

@@ -60,7 +60,8 @@ RefusedForAReason ==
 DroppedForAReason ==
   [][AtHook /\ event'.verdict = "Drop" =>
        LET given == event'.given
-       IN  CASE event'.step \in {"Authenticate", "Confirm"} -> given.secret # cells.credential[given.client].secret
+       IN  CASE event'.step \in {"Authenticate", "Confirm"} ->
+                  given.secret = NoSecret \/ given.secret # cells.credential[given.client].secret
              [] event'.step = "Begin" ->
                   \/ given.kind \notin {"Work", "Look", "Renew", "Close"}
                   \/ Named.state \in {"Vacant", "Closing"} /\ given.kind # "Close"
@@ -184,11 +185,33 @@ SecretsAreAsked ==
   [][event'.step \in {"Authenticate", "Confirm"} =>
        LET given == event'.given
            opens == given.kind \in IF event'.step = "Confirm" THEN {"Opened"} ELSE {"Ask", "Open"}
+           right == given.secret = cells.credential[given.client].secret
        IN  /\ event'.message = given
            /\ cells' = cells
            /\ event'.verdict = CASE event'.step = "Confirm" /\ given.kind \in {"Invited", "Uninvited", "TooEarly"} -> "Reply"
-                                 [] opens \/ given.secret = cells.credential[given.client].secret -> "Continue"
+                                 [] opens -> "Continue"
+                                 [] given.secret = NoSecret /\ event'.step = "Authenticate" -> "Drop"
+                                 [] right -> "Continue"
                                  [] OTHER -> "Drop"]_vars
+
+\* A session that the sweep takes back has no secret from then on, and no other loses its own.
+SecretsAreTakenAway ==
+  [][event'.from = "sweep" =>
+       LET given == event'.given
+       IN  IF event'.step = "Revoke"
+             THEN /\ event'.verdict = "Continue" /\ event'.message = given
+                  /\ event'.to = <<"credential", given.client>> /\ given.client \in given.gone
+                  /\ cells' = [cells EXCEPT !.credential[given.client].secret = NoSecret]
+             ELSE cells'.credential = cells.credential]_vars
+
+\* A free number has no secret, and no run is left that was let through by the secret of an earlier session.
+NobodyHasTheOldSecret ==
+  \A index \in DOMAIN cells.session :
+    cells.session[index].state = "Vacant" =>
+      /\ cells.credential[index].secret = NoSecret
+      /\ \A r \in DOMAIN runs :
+           runs[r].hook # "User" /\ runs[r].message.client = index
+             => runs[r].message.kind \in Opening \cup Words \cup {"Opened"}
 
 \* The sweep takes back only sessions that are over, and no more at once than it may. It frees those that it took back.
 SweptForAReason ==
@@ -201,7 +224,7 @@ SweptForAReason ==
              ELSE /\ after = [session EXCEPT !.state = IF event'.step = "Expire" THEN "Closing" ELSE "Vacant"]
                   /\ event'.step = "Expire" => /\ session.state # "Busy" /\ session.state # "Vacant"
                                                /\ session.state # "Closing" => (session.deadline + TimeModulus - clock) % TimeModulus > Lease
-                                               /\ event'.message.gone = event'.given.gone \cup {index}
+                                               /\ event'.message = [event'.given EXCEPT !.gone = @ \cup {index}, !.client = index]
                                                /\ Cardinality(event'.message.gone) <= MaxGone
                   /\ event'.step = "Retire" => /\ session.state = "Closing" /\ index \in event'.given.gone
                                                /\ event'.message = event'.given]_vars

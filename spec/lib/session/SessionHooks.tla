@@ -21,8 +21,11 @@ Complete(tally, msg) ==
     [] msg.kind = "Look" -> Continue(tally, [msg EXCEPT !.kind = "Seen"])
     [] OTHER -> Continue(tally, msg)
 
-\* An answer that Begin has recalled is there already.
-Work(tally, msg) == IF msg.rare THEN Continue(tally, msg) ELSE Complete(tally, msg)
+\* An answer that Begin has recalled is there already. Its run does not have the session, and ends before End.
+Work(tally, msg) ==
+  CASE msg.kind \in Answers -> Reply(tally, msg)
+    [] msg.rare -> Continue(tally, msg)
+    [] OTHER -> Complete(tally, msg)
 
 OnForwarded(tallies, msg, env) ==
   CASE msg.kind \in Opening -> Reply(tallies, Invite(msg, env))
@@ -76,13 +79,14 @@ StepOf(hook, at, cell, msg, env) ==
     [] hook = "User" -> UserStep(at, cell, msg, env)
 
 SweepPasses == <<
-  [each |-> "session", sections |-> << Section("session", "Expire", "drop") >>],
+  [each |-> "session", sections |-> << Section("session", "Expire", "drop"), Section("credential", "Revoke", "never") >>],
   [each |-> "tally", sections |-> << Section("tally", "TakeBack", "drop") >>],
   [each |-> "session", sections |-> << Section("session", "Retire", "drop") >>]
 >>
 
 SweepStep(pass, at, cell, msg, env) ==
-  CASE pass = 1 -> Expire(cell, msg, env)
+  CASE pass = 1 /\ at = 1 -> Expire(cell, msg, env)
+    [] pass = 1 /\ at = 2 -> Revoke(cell, msg)
     [] pass = 2 -> TakeBack(cell, msg, env)
     [] pass = 3 -> Retire(cell, msg, env)
 

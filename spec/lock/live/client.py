@@ -96,6 +96,3 @@ class LockCaller(Caller):
 
     def renew(self) -> None:
         self.call(self.session.renew(self.now_ns()))
-
-    def close(self) -> None:
-        self.call(self.session.close(self.now_ns()))

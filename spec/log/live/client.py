@@ -77,6 +77,3 @@ class LogCaller(Caller):
     def renew(self) -> None:
         """Extend the lease without an append."""
         self.call(self.session.renew(self.now_ns()))
-
-    def close(self) -> None:
-        self.call(self.session.close(self.now_ns()))
