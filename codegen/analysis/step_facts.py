@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codegen import ir
-from codegen.ir.locations import Location, reads
+from codegen.ir.locations import Location, location, reads
 from codegen.ir.walk import is_called, leaves
 
 
@@ -85,17 +85,8 @@ def _written(ends: tuple[ir.Leaf, ...]) -> tuple[str, ...]:
 def _told_index(step: ir.Step, ends: tuple[ir.Leaf, ...]) -> frozenset[str]:
     """The fields to which every leaf that goes on assigns `env.index`."""
     told = [
-        {str(assign.path[0]) for assign in leaf.message if _is_own_index(step, assign.value)}
+        {str(assign.path[0]) for assign in leaf.message if location(assign.value) == (step.env, "index")}
         for leaf in ends
         if leaf.verdict == "Continue"
     ]
     return frozenset(set.intersection(*told)) if told else frozenset()
-
-
-def _is_own_index(step: ir.Step, value: ir.Expr) -> bool:
-    return (
-        isinstance(value, ir.Field)
-        and value.name == "index"
-        and isinstance(value.base, ir.Var)
-        and value.base.name == step.env
-    )
