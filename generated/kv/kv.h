@@ -477,13 +477,13 @@ enum kv_leaf {
 	KV_LEAF_KEEP_2, /* Reply, KvSteps.tla:268 */
 	KV_LEAF_KEEP_ELSEWHERE, /* Reply, KvSteps.tla:269 */
 	KV_LEAF_KEEP_4, /* Reply, KvSteps.tla:270 */
-	KV_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:224 */
-	KV_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:226 */
-	KV_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:228 */
-	KV_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:229 */
-	KV_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:232 */
-	KV_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:236 */
-	KV_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:237 */
+	KV_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:225 */
+	KV_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:227 */
+	KV_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:229 */
+	KV_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:230 */
+	KV_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:233 */
+	KV_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:237 */
+	KV_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:238 */
 	KV_LEAF_TAKE_1, /* Drop, KvSteps.tla:449 */
 	KV_LEAF_TAKE_2, /* Continue, KvSteps.tla:450 */
 	KV_LEAF_REFILL_1, /* Continue, KvSteps.tla:468 */

@@ -980,7 +980,7 @@ static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf,
 	return stepwise_continue(KV_LEAF_SHELVE_3);
 }
 
-/* Expire, SessionSteps.tla:221 */
+/* Expire, SessionSteps.tla:224 */
 static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct kv_message *message,
 				       const struct kv_env *environment)
 {
@@ -1003,7 +1003,7 @@ static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct k
 	return stepwise_drop(KV_LEAF_EXPIRE_4);
 }
 
-/* Revoke, SessionSteps.tla:232 */
+/* Revoke, SessionSteps.tla:233 */
 static __always_inline __u32 kv_revoke(struct kv_credential_cell *credential,
 				       const struct kv_message *message)
 {
@@ -1012,7 +1012,7 @@ static __always_inline __u32 kv_revoke(struct kv_credential_cell *credential,
 	return stepwise_changed(stepwise_continue(KV_LEAF_REVOKE_1));
 }
 
-/* Retire, SessionSteps.tla:234 */
+/* Retire, SessionSteps.tla:235 */
 static __always_inline __u32 kv_retire(struct kv_session_cell *session,
 				       const struct kv_message *message,
 				       const struct kv_env *environment)

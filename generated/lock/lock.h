@@ -279,17 +279,17 @@ enum lock_leaf {
 	LOCK_LEAF_ON_FORWARDED_8, /* Reply, LockSteps.tla:97 */
 	LOCK_LEAF_ON_FORWARDED_9, /* Reply, LockSteps.tla:99 */
 	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED, /* Drop, LockSteps.tla:100 */
-	LOCK_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:224 */
-	LOCK_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:226 */
-	LOCK_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:228 */
-	LOCK_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:229 */
-	LOCK_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:232 */
+	LOCK_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:225 */
+	LOCK_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:227 */
+	LOCK_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:229 */
+	LOCK_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:230 */
+	LOCK_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:233 */
 	LOCK_LEAF_EVICT_1, /* Continue, LockSteps.tla:170 */
 	LOCK_LEAF_EVICT_2, /* Drop, LockSteps.tla:173 */
 	LOCK_LEAF_RECLAIM_1, /* Continue, LockSteps.tla:178 */
 	LOCK_LEAF_RECLAIM_2, /* Drop, LockSteps.tla:180 */
-	LOCK_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:236 */
-	LOCK_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:237 */
+	LOCK_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:237 */
+	LOCK_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:238 */
 	LOCK_LEAVES,
 };
 

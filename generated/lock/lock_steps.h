@@ -560,7 +560,7 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);
 }
 
-/* Expire, SessionSteps.tla:221 */
+/* Expire, SessionSteps.tla:224 */
 static __always_inline __u32 lock_expire(struct lock_session_cell *session,
 					 struct lock_message *message,
 					 const struct lock_env *environment)
@@ -584,7 +584,7 @@ static __always_inline __u32 lock_expire(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_EXPIRE_4);
 }
 
-/* Revoke, SessionSteps.tla:232 */
+/* Revoke, SessionSteps.tla:233 */
 static __always_inline __u32 lock_revoke(struct lock_credential_cell *credential,
 					 const struct lock_message *message)
 {
@@ -638,7 +638,7 @@ static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow,
 	return stepwise_drop(LOCK_LEAF_RECLAIM_2);
 }
 
-/* Retire, SessionSteps.tla:234 */
+/* Retire, SessionSteps.tla:235 */
 static __always_inline __u32 lock_retire(struct lock_session_cell *session,
 					 const struct lock_message *message,
 					 const struct lock_env *environment)

@@ -336,13 +336,13 @@ enum log_leaf {
 	LOG_LEAF_LOCATE_6, /* Continue, LogSteps.tla:120 */
 	LOG_LEAF_AWAIT_1, /* Reply, LogSteps.tla:124 */
 	LOG_LEAF_AWAIT_NOT_YET, /* Drop, LogSteps.tla:125 */
-	LOG_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:224 */
-	LOG_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:226 */
-	LOG_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:228 */
-	LOG_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:229 */
-	LOG_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:232 */
-	LOG_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:236 */
-	LOG_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:237 */
+	LOG_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:225 */
+	LOG_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:227 */
+	LOG_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:229 */
+	LOG_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:230 */
+	LOG_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:233 */
+	LOG_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:237 */
+	LOG_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:238 */
 	LOG_LEAF_NEXT_NO_MORE, /* Drop, LogSteps.tla:141 */
 	LOG_LEAF_NEXT_2, /* Continue, LogSteps.tla:142 */
 	LOG_LEAF_LOOK_1, /* Continue, LogSteps.tla:145 */

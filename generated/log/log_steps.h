@@ -294,7 +294,7 @@ static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 	return stepwise_continue(LOG_LEAF_ISSUE_2);
 }
 
-/* Expire, SessionSteps.tla:221 */
+/* Expire, SessionSteps.tla:224 */
 static __always_inline __u32 log_expire(struct log_session_cell *session,
 					struct log_message *message,
 					const struct log_env *environment)
@@ -318,7 +318,7 @@ static __always_inline __u32 log_expire(struct log_session_cell *session,
 	return stepwise_drop(LOG_LEAF_EXPIRE_4);
 }
 
-/* Revoke, SessionSteps.tla:232 */
+/* Revoke, SessionSteps.tla:233 */
 static __always_inline __u32 log_revoke(struct log_credential_cell *credential,
 					const struct log_message *message)
 {
@@ -327,7 +327,7 @@ static __always_inline __u32 log_revoke(struct log_credential_cell *credential,
 	return stepwise_changed(stepwise_continue(LOG_LEAF_REVOKE_1));
 }
 
-/* Retire, SessionSteps.tla:234 */
+/* Retire, SessionSteps.tla:235 */
 static __always_inline __u32 log_retire(struct log_session_cell *session,
 					const struct log_message *message,
 					const struct log_env *environment)

@@ -589,11 +589,11 @@ enum occ_leaf {
 	OCC_LEAF_KEEP_2, /* Reply, KvSteps.tla:268 */
 	OCC_LEAF_KEEP_ELSEWHERE, /* Reply, KvSteps.tla:269 */
 	OCC_LEAF_KEEP_4, /* Reply, KvSteps.tla:270 */
-	OCC_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:224 */
-	OCC_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:226 */
-	OCC_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:228 */
-	OCC_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:229 */
-	OCC_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:232 */
+	OCC_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:225 */
+	OCC_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:227 */
+	OCC_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:229 */
+	OCC_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:230 */
+	OCC_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:233 */
 	OCC_LEAF_UNSETTLED_1, /* Continue, OccSteps.tla:252 */
 	OCC_LEAF_UNSETTLED_2, /* Drop, OccSteps.tla:253 */
 	OCC_LEAF_SETTLED_NOTHING_PINNED, /* Continue, OccSteps.tla:159 */
@@ -604,8 +604,8 @@ enum occ_leaf {
 	OCC_LEAF_SETTLED_7, /* Continue, OccSteps.tla:169 */
 	OCC_LEAF_IS_SETTLED_1, /* Continue, OccSteps.tla:258 */
 	OCC_LEAF_IS_SETTLED_2, /* Drop, OccSteps.tla:259 */
-	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:236 */
-	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:237 */
+	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:237 */
+	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:238 */
 	OCC_LEAF_TAKE_1, /* Drop, KvSteps.tla:449 */
 	OCC_LEAF_TAKE_2, /* Continue, KvSteps.tla:450 */
 	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED, /* Continue, OccSteps.tla:267 */

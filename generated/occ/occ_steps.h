@@ -1801,7 +1801,7 @@ static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf,
 	return stepwise_continue(OCC_LEAF_SHELVE_3);
 }
 
-/* Expire, SessionSteps.tla:221 */
+/* Expire, SessionSteps.tla:224 */
 static __always_inline __u32 occ_expire(struct occ_session_cell *session,
 					struct occ_message *message,
 					const struct occ_env *environment)
@@ -1825,7 +1825,7 @@ static __always_inline __u32 occ_expire(struct occ_session_cell *session,
 	return stepwise_drop(OCC_LEAF_EXPIRE_4);
 }
 
-/* Revoke, SessionSteps.tla:232 */
+/* Revoke, SessionSteps.tla:233 */
 static __always_inline __u32 occ_revoke(struct occ_credential_cell *credential,
 					const struct occ_message *message)
 {
@@ -1979,7 +1979,7 @@ static __always_inline __u32 occ_is_settled(const struct occ_transaction_cell *t
 	return stepwise_drop(OCC_LEAF_IS_SETTLED_2);
 }
 
-/* Retire, SessionSteps.tla:234 */
+/* Retire, SessionSteps.tla:235 */
 static __always_inline __u32 occ_retire(struct occ_session_cell *session,
 					const struct occ_message *message,
 					const struct occ_env *environment)

@@ -218,14 +218,15 @@ Issue(credential, msg) ==
 (* back what they held) free them.                                         *)
 (***************************************************************************)
 
+\* What the sections after it hear of a session that is over.
+Expired(msg, env) == [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index]
+
 Expire(session, msg, env) ==
-  LET over == [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index]
-  IN
   CASE Cardinality(msg.gone) >= MaxGone -> Drop(session, msg)
     [] session.state = "Closing" ->
-         Continue(session, over)
+         Continue(session, Expired(msg, env))
     [] session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline) ->
-         Continue([session EXCEPT !.state = "Closing"], over)
+         Continue([session EXCEPT !.state = "Closing"], Expired(msg, env))
     [] OTHER -> Drop(session, msg)
 
 \* In the same pass as Expire, so that a grace period follows.

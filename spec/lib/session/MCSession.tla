@@ -85,7 +85,7 @@ AuthenticateAnyone(credential, msg) == Continue(credential, msg)
 \* The session number is free before what its session held was taken back.
 RetireAtOnce(session, msg, env) ==
   IF session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline)
-    THEN Continue([session EXCEPT !.state = "Vacant"], [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index])
+    THEN Continue([session EXCEPT !.state = "Vacant"], Expired(msg, env))
     ELSE Drop(session, msg)
 
 \* A second Opened of the rare path is taken as well, though the session is in use.

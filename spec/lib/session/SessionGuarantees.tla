@@ -9,6 +9,11 @@ EXTENDS Session
 \* The session that a packet names, before the step.
 Named == cells.session[event'.given.client]
 
+\* The packet shows the secret of that session. Where there is no session, no request does.
+ShowsTheSecret ==
+  LET secret == event'.given.secret
+  IN  secret = cells.credential[event'.given.client].secret /\ (event'.step = "Authenticate" => secret # NoSecret)
+
 AtHook == event'.from \in {"XDP", "TC"} \X (0..(PeersMax - 1))
 
 \* An answer says who asked, and answers what was asked.
@@ -60,8 +65,7 @@ RefusedForAReason ==
 DroppedForAReason ==
   [][AtHook /\ event'.verdict = "Drop" =>
        LET given == event'.given
-       IN  CASE event'.step \in {"Authenticate", "Confirm"} ->
-                  given.secret = NoSecret \/ given.secret # cells.credential[given.client].secret
+       IN  CASE event'.step \in {"Authenticate", "Confirm"} -> ~ ShowsTheSecret
              [] event'.step = "Begin" ->
                   \/ given.kind \notin {"Work", "Look", "Renew", "Close"}
                   \/ Named.state \in {"Vacant", "Closing"} /\ given.kind # "Close"
@@ -185,13 +189,10 @@ SecretsAreAsked ==
   [][event'.step \in {"Authenticate", "Confirm"} =>
        LET given == event'.given
            opens == given.kind \in IF event'.step = "Confirm" THEN {"Opened"} ELSE {"Ask", "Open"}
-           right == given.secret = cells.credential[given.client].secret
        IN  /\ event'.message = given
            /\ cells' = cells
            /\ event'.verdict = CASE event'.step = "Confirm" /\ given.kind \in {"Invited", "Uninvited", "TooEarly"} -> "Reply"
-                                 [] opens -> "Continue"
-                                 [] given.secret = NoSecret /\ event'.step = "Authenticate" -> "Drop"
-                                 [] right -> "Continue"
+                                 [] opens \/ ShowsTheSecret -> "Continue"
                                  [] OTHER -> "Drop"]_vars
 
 \* A session that the sweep takes back has no secret from then on, and no other loses its own.

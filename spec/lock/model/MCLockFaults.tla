@@ -140,7 +140,7 @@ WithoutUncounted(lock, client) == [lock EXCEPT !.mode = "Free", !.holders = @ \ 
 \* A session is taken back while a run of its client is on its way.
 ExpireBusy(session, msg, env) ==
   IF session.state # "Vacant" /\ Overdue(env.now, session.deadline)
-    THEN Continue([session EXCEPT !.state = "Closing"], [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index])
+    THEN Continue([session EXCEPT !.state = "Closing"], Expired(msg, env))
     ELSE Drop(session, msg)
 
 \* A share whose cell was contended is given up for lost: its session goes all the same.
@@ -152,7 +152,7 @@ SettleAnyhow(overflow, msg) ==
 \* The session is free for the next client before what it held was taken back.
 RetireAtOnce(session, msg, env) ==
   IF session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline)
-    THEN Continue([session EXCEPT !.state = "Vacant"], [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index])
+    THEN Continue([session EXCEPT !.state = "Vacant"], Expired(msg, env))
     ELSE Drop(session, msg)
 
 (***************************************************************************)

@@ -57,12 +57,12 @@ DeadClientsLocksComeFree ==
 \* The lock is marked as taken until the daemon has answered for it, and the daemon may have died.
 ExpireUnlessForwarded(session, msg, env) ==
   IF (session.state = "Idle" /\ Overdue(env.now, session.deadline)) \/ session.state = "Closing"
-    THEN Continue([session EXCEPT !.state = "Closing"], [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index])
+    THEN Continue([session EXCEPT !.state = "Closing"], Expired(msg, env))
     ELSE Drop(session, msg)
 
 \* A daemon that died in a sweep leaves sessions that it does not take up again.
 ExpireForgetsClosing(session, msg, env) ==
   IF session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline)
-    THEN Continue([session EXCEPT !.state = "Closing"], [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index])
+    THEN Continue([session EXCEPT !.state = "Closing"], Expired(msg, env))
     ELSE Drop(session, msg)
 =================================================================================

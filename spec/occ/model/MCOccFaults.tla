@@ -137,7 +137,7 @@ UnsettledFirst(transaction, msg, env) ==
 \* A session in the middle of a request is swept.
 ExpireBusy(session, msg, env) ==
   IF session.state = "Busy" /\ Overdue(env.now, session.deadline)
-    THEN Continue([session EXCEPT !.state = "Closing"], [msg EXCEPT !.gone = @ \cup {env.index}, !.client = env.index])
+    THEN Continue([session EXCEPT !.state = "Closing"], Expired(msg, env))
     ELSE Right!Expire(session, msg, env)
 
 (***************************************************************************)
