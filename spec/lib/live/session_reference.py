@@ -20,9 +20,6 @@ OPENING = frozenset({"ASK", "OPEN"})
 OWN = OPENING | {"RENEW", "CLOSE"}
 """The kinds of request about sessions themselves, which every protocol has."""
 
-NO_SECRET = 0
-"""The secret of a number without a session, in its cell."""
-
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 """The cells of each table, as the kernel has them."""
 
@@ -117,7 +114,7 @@ class SessionReference:
             return {"TAKEN"}
         if kind == "OPEN":
             return {"OPENED"} if message.secret in self.tokens else {"UNINVITED"}
-        if message.client not in self.secrets or message.secret != self.secrets[message.client]:
+        if message.secret != self.secrets.get(message.client):
             return set()
         if kind not in self.requests | self.reads | {"RENEW", "CLOSE"}:
             return set()
@@ -232,7 +229,7 @@ class SessionReference:
         """Follow what the daemon's sweep has done; return whether every session that is over has been ended."""
         for client, account in list(self.accounts.items()):
             state = tables["session"][client]["state"]
-            if account.is_doomed and (state == "Vacant" or tables["credential"][client]["secret"] == NO_SECRET):
+            if account.is_doomed and (state == "Vacant" or not tables["credential"][client]["secret"]):
                 self.secrets.pop(client, None)  # the sweep takes it away first, and then all else
             if account.is_doomed and state == "Vacant":
                 del self.accounts[client]
@@ -246,14 +243,11 @@ class SessionReference:
         account = self.accounts.get(client)
         return account is not None and account.is_doomed
 
-    def _secret_in_cell(self, client: int) -> int:
-        return int.from_bytes(self.secrets[client], "little") if client in self.secrets else NO_SECRET
-
     def session_complaints(self, tables: Tables) -> list[str]:
         """The errors in the sessions' cells."""
         found = []
         for client, cell in enumerate(tables["session"]):
-            if tables["credential"][client]["secret"] != self._secret_in_cell(client):
+            if tables["credential"][client]["secret"] != int.from_bytes(self.secrets.get(client, b""), "little"):
                 should = "another secret than its client" if client in self.secrets else "a secret and should have none"
                 found.append(f"session {client} has {should}")
             account = self.accounts.get(client)
