@@ -50,12 +50,17 @@ def spoiled(filling, index, **fields):
 
 
 def bucket_of(filling, entries):
-    """A bucket with so many entries, of which none is in a page.
+    """A bucket with so many entries in its first ways, of which none is in a page.
 
     The other ways are empty: a bucket that spilled is full, and a read brings a spilled key back as a clean entry.
+    No two of its values have one length, so they differ. The keys of a bucket are other ones with each seed.
     """
     marks = ["Dirty"] * entries + ["Empty"] * (4 - entries)
-    return next(index for index in range(1024) if sorted(filling.server.cell("bucket", index)["marks"]) == marks)
+
+    def fits(cell):
+        return list(cell["marks"]) == marks and len({each["length"] for each in cell["entries"][:entries]}) == entries
+
+    return next(index for index in range(1024) if fits(filling.server.cell("bucket", index)))
 
 
 def test_a_lost_key_is_found(filling):
