@@ -13,9 +13,13 @@ SMALL = {"tables": {"bucket": {"capacity": 1024}, "page": {"capacity": 1024}}}
 
 
 def test_every_key_survives_kills_and_loading_again():
-    report = fill("kv", 200_000)
+    """The kernel answers on both CPUs, so this process may first see a quarter of a second of answers, and then kills.
+
+    So many keys take longer.
+    """
+    report = fill("kv", 1_000_000)
     assert report.holds, str(report)
-    assert [each.outcomes["right"] for each in report.passes] == [200_000, 200_000, 50_000, 200_000, 200_000]
+    assert [each.outcomes["right"] for each in report.passes] == [1_000_000, 1_000_000, 250_000, 1_000_000, 1_000_000]
     assert report.kills >= 1 and report.wrong == []
     assert report.passes[0].rare_share > 0.02, "some of the keys are in pages"
     assert 200 < report.table_bytes / report.keys < 1000
