@@ -266,10 +266,15 @@ Meeting ==
   \cup {But(Found(kind, <<<<mark, 3, 25>>, NoWay, <<"Dirty", 6, 26>>>>, <<"Empty", 0, 2, FALSE>>, 0, pinned), LAMBDA msg : [msg EXCEPT !.expected = 25]) :
           kind \in {"Get", "Insert", "Update", "Delete", "Lock"}, mark \in {"Dirty", "Gone"}, pinned \in {{}, {0}}}
 
+\* A get came by while all ways were locked, so it was given none.
+Wayless ==
+  {But(Found("Get", Full(<<"Clean", 4, 24>>), <<"Empty", 0, 0, FALSE>>, one[1], one[2]), LAMBDA msg : [msg EXCEPT !.way = 0, !.victim = 0]) :
+     one \in {0, 23} \X {{}, {0}, {0, 1, 2}}}
+
 \* A session that is opened, or an answer, goes by the bucket as well.
 Opened == {Case("TC", "OnOccCompletion", With(<<<<"Dirty", 3, 23>>, NoWay, NoWay>>, << >>), Request(kind)) : kind \in {"Opened", "Conflict"}}
 
-FoundCases == LocksOnly \cup OfNothing \cup OtherKinds \cup Last \cup Late \cup Deleting \cup Meeting \cup Opened
+FoundCases == LocksOnly \cup OfNothing \cup OtherKinds \cup Last \cup Late \cup Deleting \cup Meeting \cup Wayless \cup Opened
 
 (***************************************************************************)
 (* The daemon looks for the key of a lock; TC lifts what is to make room.  *)

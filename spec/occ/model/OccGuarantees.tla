@@ -219,10 +219,11 @@ LateComesToNothing ==
 Going(msg) == IF msg.lifted # "Empty" \/ (msg.kind = "Delete" /\ msg.found) THEN {msg.old} \ {0} ELSE {}
 Coming(msg) == IF msg.lifted = "Dirty" THEN {msg.entry} ELSE {}
 
-\* The completion can have its way: nobody has locked it, and it is free, or its entry is on its way to the page.
+\* The completion can have its way: it was given one, nobody has locked it, and it is free, or its entry is on its way to the page.
 MayHaveItsWay(msg) ==
   LET bucket == BucketOf(msg.key)
-  IN  /\ msg.way - 1 \notin bucket.pinned
+  IN  /\ msg.way > 0
+      /\ msg.way - 1 \notin bucket.pinned
       /\ IF msg.lifted = "Empty"
            THEN bucket.marks[msg.way] \in {"Empty", "Clean"}
            ELSE /\ msg.stowed \/ Going(msg) \cup Coming(msg) = {}
