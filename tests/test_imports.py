@@ -15,12 +15,14 @@ SHARED = ("base", "data", "rig", "results", "tla", "builds", "histories", "veris
 
 COMMANDS = {
     *("bench", "check", "conform", "demo", "docker", "fill", "fuzz", "kernels", "lint", "mutants", "nightly"),
-    *("operate", "report"),
+    *("fuzz_generator", "operate", "report"),
 }
 """Rooms that nobody else uses, except for reasons."""
 
 REASONS = {
     ("fill", "bench"): "fills tables with the client of the benchmarks, which sends from the kernel",
+    ("fuzz", "fuzz_generator"): "has its command",
+    ("fuzz_generator", "conform"): "compares made-up protocols with TLC",
     ("kernels", "conform"): "runs conformance on other kernels",
     ("mutants", "conform"): "runs conformance of mutants in one warm process",
     ("report", "kernels"): "names the kernels that were not measured",

@@ -16,6 +16,7 @@ from harness.fuzz.crash import crash_under_load
 from harness.fuzz.kill import kill_under_load
 from harness.fuzz.kinds import KINDS
 from harness.fuzz.replay import replay
+from harness.fuzz_generator import cli as generator
 from harness.fuzz_targets.parsers import cli as parsers
 from harness.fuzz_targets.readers import cli as readers
 from harness.live.plugin import LiveError
@@ -36,6 +37,8 @@ def main(argv: list[str]) -> int:
                 return parsers.main(rest)
             case ["readers", *rest]:
                 return readers.main(rest)
+            case ["generator", *rest]:
+                return generator.main(rest)
             case ["replay", *rest]:
                 return _replay(rest)
         return _fuzz(argv)
@@ -72,8 +75,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         "protocol has a drain. Parsers: made-up frames for the packet programs, run natively.",
         epilog="The same seed and commit play the same rounds in the same order; the time limits their number. "
         "Failures are saved in tests/regressions, and `replay FILE...` plays them again. `kill PROTOCOL`, "
-        "`crash PROTOCOL`, `parsers [PROTOCOL ...]` and `readers [TARGET ...]` play one kind for longer: see their "
-        "--help.",
+        "`crash PROTOCOL`, `parsers [PROTOCOL ...]` and `readers [TARGET ...]` play one kind for longer, and "
+        "`generator` compiles made-up protocols: see their --help.",
     )
     parser.add_argument("protocol", nargs="?", default="all")
     parser.add_argument(

@@ -1,0 +1,130 @@
+"""just fuzz generator: plays rounds of made-up protocols until the time is over, two at a time."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.base import command
+from harness.base.command import counted
+from harness.base.protocols import REPOSITORY
+from harness.fuzz_generator.programs import NAME
+
+REGRESSIONS = REPOSITORY / "tests/regressions/generator"
+PARALLEL = 2
+PROGRAMS_A_ROUND = 20
+SEED_MAX = 2**31
+FAULTS = {signal.SIGILL, signal.SIGTRAP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGABRT}
+"""Signals by which a program with a fault ends. By others, somebody ended it."""
+FILES = ("layout.yaml", "conform.yaml", "MadeSteps.tla")
+
+
+@dataclass
+class Round:
+    """What a round did. wrong: what it found, or ""; saved: the folder with that protocol."""
+
+    seed: int
+    run: int = 0
+    inputs: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    wrong: str = ""
+    saved: Path | None = None
+
+
+def play(seed: int, programs: int, regressions: Path = REGRESSIONS) -> Round:
+    """Plays one round in a process of its own. If it finds something, its protocol is saved among the regressions."""
+    found = Round(seed)
+    with tempfile.TemporaryDirectory(prefix="stepwise-made-") as scratch:
+        folder = Path(scratch) / "round"
+        done = subprocess.run(
+            [sys.executable, "-m", "harness.fuzz_generator.round", str(seed), str(programs), str(folder)],
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for line in done.stdout.splitlines():
+            _count(found, json.loads(line))
+        if not found.wrong and (done.returncode > 0 or -done.returncode in FAULTS):
+            found.wrong = f"the round ended with {done.returncode}:\n{done.stderr[-3000:]}"
+        if found.wrong:
+            found.saved = _save(folder / "spec" / NAME, found.wrong, regressions)
+    return found
+
+
+def _count(found: Round, line: dict[str, object]) -> None:
+    if "wrong" in line:
+        found.wrong = str(line["wrong"])
+    elif line["refused"]:
+        found.refused[str(line["refused"]).partition(":")[0]] += 1
+    else:
+        found.run += 1
+        found.inputs += int(str(line["inputs"]))
+
+
+def _save(spec: Path, wrong: str, regressions: Path) -> Path | None:
+    if not spec.is_dir():
+        return None
+    texts = {name: (spec / name).read_text(encoding="utf-8") for name in FILES}
+    folder = regressions / hashlib.sha256("".join(texts.values()).encode()).hexdigest()[:12]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "found.txt").write_text(wrong + "\n", encoding="utf-8")
+    return folder
+
+
+def _lane(lane: int, options: argparse.Namespace, first: int, until: float) -> list[Round]:
+    """Plays every PARALLEL-th round."""
+    found: list[Round] = []
+    for at in itertools.count(lane, PARALLEL):
+        if at >= options.rounds if options.rounds is not None else time.monotonic() >= until:
+            break
+        found.append(play((first + at) % SEED_MAX, options.programs))
+        if found[-1].wrong:
+            print(f"seed {found[-1].seed}: {found[-1].wrong}\nsaved to {found[-1].saved}", flush=True)
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command. Returns 1 if a round found something."""
+    parser = argparse.ArgumentParser(prog="just fuzz generator", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=5.0, help="after which no round begins (%(default)s)")
+    parser.add_argument("--rounds", type=int, help="a number of rounds, instead of minutes")
+    parser.add_argument("--seed", type=int, help="seed of the first round; a random one is printed")
+    parser.add_argument("--programs", type=int, default=PROGRAMS_A_ROUND, help="in a round (%(default)s)")
+    options = parser.parse_args(arguments)
+    command.need(command.PROGRAMS, "have the kernel run programs")
+    first = random.SystemRandom().randrange(1, SEED_MAX) if options.seed is None else options.seed
+    print(f"fuzzing the generator from seed {first}", flush=True)
+    began = time.monotonic()
+    until = began + 60 * options.minutes
+    whole, wrong = Round(first), 0
+    for lane in command.side_by_side(lambda lane: _lane(lane, options, first, until), range(PARALLEL), PARALLEL):
+        for found in lane:
+            whole.run += found.run
+            whole.inputs += found.inputs
+            whole.refused += found.refused
+            wrong += bool(found.wrong)
+    refused = sum(whole.refused.values())
+    print(
+        f"{counted(whole.run + refused, 'protocol')} in {time.monotonic() - began:.0f} s: {refused:,} refused, "
+        f"{whole.run:,} built and run on {counted(whole.inputs, 'input')}; {counted(wrong, 'round')} found a fault"
+    )
+    for kind, count in whole.refused.most_common():
+        print(f"  {count:>6,}  {kind}")
+    return 1 if wrong else 0
