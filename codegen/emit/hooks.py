@@ -98,6 +98,8 @@ class Call:
     """The local that points to the cell's element."""
     lookup: str
     """The C function that finds the element right before the section; empty if it was found before the first one."""
+    found_by_earlier: bool
+    """Whether an earlier section has called it for the same cell. It may have found none."""
     index: str
     contended: str
     retries: bool
@@ -201,6 +203,7 @@ class Hooks:
         early: Lookups = {}
         late: Lookups = {}
         current: set[Sought] = set()  # Lookups that used the index's current value.
+        unsure: set[Sought] = set()  # Lookups after which the hook went on without a cell.
         sure = found_first(
             (self._tables[section.table], section.when is None, self._steps[section.step.name].written)
             for section in sections
@@ -217,7 +220,11 @@ class Hooks:
                 current.add(key)
             last = position == len(sections) - 1
             below = sure.get(_index(section)) if section.index not in written else None
-            calls.append(self._call(section, found, found if again else None, _index_text(section), last, below=below))
+            if again:
+                unsure.add(key)
+            lookup = found if key in unsure else None
+            call = self._call(section, found, lookup, _index_text(section), last, below=below)
+            calls.append(replace(call, found_by_earlier=lookup is not None and not again))
             changed = self._steps[section.step.name].written
             written.update(changed)
             current = {(table, index) for table, index in current if index not in changed}
@@ -295,6 +302,7 @@ class Hooks:
             function=function,
             element=found.element,
             lookup=lookup.function if lookup else "",
+            found_by_earlier=False,
             index=index,
             contended=section.contended,
             retries=retries,

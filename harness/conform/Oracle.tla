@@ -27,12 +27,13 @@ Outcome(verdict, ended, continued, cells, msg, writes) ==
 Undisturbed == [at |-> 0, always |-> FALSE, rivals |-> <<>>]
 
 \* The sections of one hook from the first.  `each` is the table that a sweep
-\* goes over and `swept` where it is.
+\* goes over and `swept` where it is.  A packet whose last section was left out
+\* is dropped as if that had lost its races: no leaf says what to do with it.
 RunSections(sections, Step(_, _, _, _), each, swept, trouble, cells0, msg0, env) ==
   LET RECURSIVE From(_, _, _, _, _)
       From(at, continued, cells, msg, writes) ==
         IF at > Len(sections)
-          THEN Outcome("Drop", at - 1, continued, cells, msg, writes)
+          THEN Outcome(IF continued THEN "Drop" ELSE "Contended", at - 1, continued, cells, msg, writes)
           ELSE
             LET table == sections[at].table
                 index == IF table = each THEN swept ELSE TableIndex(table, msg)
