@@ -19,7 +19,7 @@ from harness.fuzz_generator.judge import Wrong, judge
 from harness.fuzz_generator.kinds import Array, Bits, Enum, Number, Queue, Record, Several
 from harness.fuzz_generator.programs import ANSWERS, MODULE, NAME, REQUESTS, Program, Step, Table
 
-KEPT = sorted(cli.REGRESSIONS.iterdir())
+KEPT = sorted(cli.REGRESSIONS.glob("*"))
 CELL = Record((("a", Number(8)),))
 MESSAGE = Record((("kind", Enum((*REQUESTS, *ANSWERS))), ("where", Number(2)), ("x", Number(4))))
 COUNTS = "Step1(cell, msg) ==\n  IF cell.a <= 7 THEN Reply([cell EXCEPT !.a = @ + 1], msg) ELSE Drop(cell, msg)"
