@@ -40,9 +40,10 @@ Reclaiming ==
                      !.record = [NoMessage EXCEPT !.kind = "Released", !.gone = gone, !.kept = TRUE]]>> :
      first \in SomeEntries, second \in {InitialCells.overflow[0], Entry("Held", 1, 1)}, gone \in SUBSET {0, 1}}
 
+\* In the sweep, an entry is settled whose client the message does not name.
 Settling ==
   {Case("TC", "Settle", With(entry, Entry("Held", 1, 1)), [Message(kind) EXCEPT !.entry = 1, !.claimed = claimed, !.kept = kept, !.gone = {0, 1}]) :
-     entry \in {Entry("Joining", 1, 1), Entry("Leaving", 1, 1)}, kind \in {"Granted", "Rejected", "Release", "Released"},
+     entry \in {Entry("Joining", 1, 1), Entry("Leaving", 1, 1), Entry("Leaving", 0, 1)}, kind \in {"Granted", "Rejected", "Release", "Released"},
      claimed \in BOOLEAN, kept \in BOOLEAN}
 
 SectionsInit ==
