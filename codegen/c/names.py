@@ -96,6 +96,10 @@ class Names:
         """Returns a file's name: `door.h` for `.h`, `door_steps.h` for `_steps.h`."""
         return self.protocol + suffix
 
+    def steps_module(self) -> str:
+        """Returns the name of the TLA+ module with the steps: `DoorSteps` for `door`."""
+        return f"{self.module_prefix}Steps"
+
     def hooks_module(self) -> str:
         return f"{self.module_prefix}Hooks"
 

@@ -12,8 +12,8 @@ from codegen.layout.sections import SectionPlan
 def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     """Runs the checks of hooks that need compiled steps."""
     check_contended(resolved, steps, errors)
-    if not resolved.user:
-        check_forwards(resolved, steps, errors)
+    check_forwards(resolved, steps, errors)
+    check_tc(resolved, steps, errors)
     check_user(resolved, steps, errors)
     check_passes(resolved, steps, errors)
 
@@ -101,17 +101,53 @@ def check_passes(resolved: Resolved, steps: Steps, errors: Errors) -> None:
 
 
 def check_forwards(resolved: Resolved, steps: Steps, errors: Errors) -> None:
-    """Checks that xdp forwards only if there is a user hook.
+    """Checks that xdp forwards only if there is a user hook, and that the daemon gets the message as the step left it.
 
-    Otherwise the daemon has no socket, and the client would get an ICMP error: port unreachable.
+    Without a user hook the daemon has no socket, and the client would get an ICMP error: port unreachable.
     """
-    for plan in resolved.xdp:
-        for leaf in steps[plan.step].ends:
-            if leaf.verdict == "Forward":
+    for plan in {plan.step: plan for plan in resolved.xdp}.values():
+        for leaf in (leaf for leaf in steps[plan.step].ends if leaf.verdict == "Forward"):
+            if not resolved.user:
                 errors.add(
                     LayoutInconsistent(
                         leaf.span,
                         f"{plan.step} forwards, but the layout has no hooks.user to serve these messages",
                         "add hooks.user, or end with Drop or Reply",
+                    )
+                )
+            else:
+                _check_forwarded(resolved, plan.step, leaf, errors)
+
+
+def _check_forwarded(resolved: Resolved, step: str, leaf: ir.Leaf, errors: Errors) -> None:
+    """Checks that xdp writes each field that a leaf changes into the packet that it forwards."""
+    layout = resolved.layout
+    passed = {*layout.handover, *layout.forwards}
+    for name, span in {str(assign.path[0]): assign.span for assign in leaf.message}.items():
+        if name in passed or (resolved.tail is not None and name == resolved.tail.field):
+            continue
+        if name in layout.local:
+            found = f"{step} forwards a message whose {name} it changed, but {name} is local, so the change is lost"
+            instead = f"leave {name} as it is, or make it a field of `handover`"
+        else:
+            found = (
+                f"{step} forwards a message whose {name} it changed, but xdp does not write {name} into a packet "
+                "that it forwards, so the change is lost"
+            )
+            instead = f"write `forwards: [{', '.join((*layout.forwards, name))}]` in the layout, or leave it as it is"
+        errors.add(StepSignature(span, found, instead))
+
+
+def check_tc(resolved: Resolved, steps: Steps, errors: Errors) -> None:
+    """Checks that a step that only tc runs does not forward. A step that xdp runs as well may; it is a Drop in tc."""
+    shared = {plan.step for plan in resolved.xdp}
+    for step in dict.fromkeys(plan.step for plan in resolved.tc if plan.step not in shared):
+        for leaf in steps[step].ends:
+            if leaf.verdict == "Forward":
+                errors.add(
+                    StepSignature(
+                        leaf.span,
+                        f"{step} forwards, but only tc runs it, and tc has nobody to forward to",
+                        "end with Drop, Reply or Continue",
                     )
                 )

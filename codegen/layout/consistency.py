@@ -6,7 +6,7 @@ import re
 
 from codegen import ir
 from codegen.c.builtin_names import LIBRARY_FUNCTIONS
-from codegen.c.names import C_KEYWORDS, upper
+from codegen.c.names import C_KEYWORDS, Names, upper
 from codegen.layout.context import Context
 from codegen.layout.schema import Local
 from codegen.layout.source import Place
@@ -30,6 +30,18 @@ MAPS = ("counters", "sweep_state")
 """Maps that the generator adds to those of the layout."""
 
 WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
+
+
+def check_module(context: Context) -> None:
+    """Checks the module's name: models, conformance and the generated modules find it by the protocol's name."""
+    layout = context.layout
+    wanted = Names(layout.protocol).steps_module()
+    if layout.module != wanted:
+        context.complain(
+            ("module",),
+            f"the steps of {layout.protocol} are in the module {layout.module}",
+            f"call it {wanted}, in {wanted}.tla",
+        )
 
 
 def check_names(context: Context) -> None:

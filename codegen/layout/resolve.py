@@ -97,6 +97,7 @@ class Resolver:
         tail = self.tail()
         message = self.message(tail)
         env = self.environment()
+        consistency.check_module(self.context)
         consistency.check_names(self.context)
         consistency.check_indices(self.context, message, tables)
         consistency.check_wire(self.context, message)

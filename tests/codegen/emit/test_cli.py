@@ -198,6 +198,11 @@ def test_a_protocol_is_called_as_its_folder_is(
         )
     assert not (repository / "generated" / "other").exists()
     assert not (repository / "generated" / "limiter" / "other.bpf.c").exists()
+    layout.write_text(layout.read_text().replace("module: LimiterSteps", "module: OtherSteps"))
+    steps = layout.with_name("LimiterSteps.tla")
+    steps.rename(layout.with_name("OtherSteps.tla")).write_text(
+        layout.with_name("OtherSteps.tla").read_text().replace("MODULE LimiterSteps", "MODULE OtherSteps")
+    )
     assert cli.main(["generate", "--spec", str(layout.parent), "--out", str(tmp_path / "out")]) == 0, (
         "a copy is called as it likes"
     )

@@ -151,7 +151,9 @@ class Writer:
     def result(self, depth: int) -> str:
         if depth == 0 or self.draw.random() < 0.2:
             verdict = self.draw.choice(["Continue", "Reply", "Forward", "Drop"])
-            return f"{verdict}({self.changed_cell(2)}, {self.changed_message()})"
+            # A change that xdp would not write into the packet that it forwards is refused.
+            message = "msg" if verdict == "Forward" else self.changed_message()
+            return f"{verdict}({self.changed_cell(2)}, {message})"
         kinds = [
             lambda: f"(IF {self.condition(2)} THEN {self.result(depth - 1)} ELSE {self.result(depth - 1)})",
             lambda: (

@@ -93,7 +93,6 @@ static __always_inline __u64 locker_store_xdp(unsigned char *payload,
 	change += stepwise_replace(payload, LOCKER_WIRE_KIND, 1, message->kind);
 	change += stepwise_replace(payload, LOCKER_WIRE_LENGTH, 2, message->length);
 	change += stepwise_replace(payload, LOCKER_WIRE_VERSION, 1, message->version);
-	change += stepwise_replace_block(payload, LOCKER_WIRE_SLIP, 12, message->slip.bytes, 4);
 	change += stepwise_blank(payload, LOCKER_WIRE_BOX, 4);
 	return change;
 }

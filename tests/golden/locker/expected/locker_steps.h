@@ -60,7 +60,6 @@ static __always_inline __u32 locker_on_request(struct locker_rack_cell *rack,
 		message->length = rack->length;
 		message->turn = 7;
 		message->box = 1;
-		message->slip = (struct locker_bytes_12){};
 		return stepwise_forward(LOCKER_LEAF_ON_REQUEST_2);
 	}
 	if (message->kind == LOCKER_MESSAGE_KIND_ASK) {

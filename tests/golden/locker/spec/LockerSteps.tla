@@ -8,7 +8,7 @@ OnRequest(rack, msg) ==
          Forward([rack EXCEPT !.length = msg.length, !.version = (@ + 1) % 256],
                  [msg EXCEPT !.version = (rack.version + 1) % 256])
     [] msg.kind = "Get" ->
-         Forward(rack, [msg EXCEPT !.version = rack.version, !.length = rack.length, !.turn = 7, !.box = 1, !.slip = 0])
+         Forward(rack, [msg EXCEPT !.version = rack.version, !.length = rack.length, !.turn = 7, !.box = 1])
     [] msg.kind = "Ask" -> Reply(rack, [msg EXCEPT !.kind = "Done"])
     [] OTHER -> Drop(rack, msg)
 

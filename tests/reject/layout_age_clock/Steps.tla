@@ -1,6 +1,0 @@
----- MODULE Steps ----
-EXTENDS Offload
-
-Step(cell, msg) == Forward(cell, msg)
-Find(cell, msg, env) == IF env.age < 3 THEN Drop(cell, msg) ELSE Reply(cell, msg)
-====

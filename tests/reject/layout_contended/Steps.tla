@@ -1,6 +1,0 @@
----- MODULE Steps ----
-EXTENDS Offload
-
-Step(cell, msg) == Continue([cell EXCEPT !.open = TRUE], msg)
-Other(cell, msg) == Reply([cell EXCEPT !.open = FALSE], msg)
-====

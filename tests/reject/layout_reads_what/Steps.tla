@@ -1,7 +1,0 @@
----- MODULE Steps ----
-EXTENDS Offload
-
-Step(cell, msg) == Reply(cell, msg)
-
-Find(cell, msg) == Reply(cell, [msg EXCEPT !.delta = cell.count])
-====

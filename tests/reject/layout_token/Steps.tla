@@ -1,5 +1,0 @@
----- MODULE Steps ----
-EXTENDS Offload
-
-Step(cell, msg) == Reply(cell, msg)
-====

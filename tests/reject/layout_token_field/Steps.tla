@@ -1,6 +1,0 @@
----- MODULE Steps ----
-EXTENDS Offload
-
-Step(cell, msg) == Reply(cell, msg)
-Find(entry, msg) == Drop(entry, msg)
-====

@@ -1,8 +1,0 @@
----- MODULE Steps ----
-EXTENDS Offload
-
-Step(cell, msg) ==
-  IF cell.members = {} /\ msg.holder = 3                  \* error: message has no field holder; it has client
-    THEN Reply([cell EXCEPT !.conut = 3], msg)            \* error: cell_cell has no field conut
-    ELSE Drop(cell, msg)
-====

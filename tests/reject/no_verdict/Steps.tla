@@ -1,5 +1,0 @@
----- MODULE Steps ----
-EXTENDS Offload
-
-Step(cell, msg) == Result("Refuse", cell, msg)            \* error: this is not a verdict; write Continue, Reply, Forward or Drop
-====

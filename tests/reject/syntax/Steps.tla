@@ -1,6 +1,0 @@
----- MODULE Steps ----
-EXTENDS Offload
-
-Step(cell, msg) ==
-  IF cell.open THEN Reply(cell, msg) ELSE ) \* error: Encountered ")" after "ELSE"
-====

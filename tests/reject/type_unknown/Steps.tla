@@ -1,8 +1,0 @@
----- MODULE Steps ----
-EXTENDS Offload
-
-Step(cell, msg) ==
-  IF {} = {}                                              \* error: the type of both sides is unknown
-    THEN Reply(cell, msg)
-    ELSE Drop(cell, msg)
-====
