@@ -176,6 +176,30 @@ def check(protocol: str, path: Path | None = None) -> list[Judged]:
     return [judge(protocol, measured, by_hook, release) for measured in measure(path or bpf_object(protocol))]
 
 
+def refuse_older(protocols: list[str]) -> None:
+    """Refuse to measure programs that are not those of their specifications, as after a failed `just generate`.
+
+    Raises VeristatError.
+    """
+    # The machines of `just kernels` import this module, and the generator takes them seconds.
+    from harness.builds.freshness import CannotTell, staleness  # noqa: PLC0415
+
+    older: dict[str, str] = {}
+    for protocol in protocols:
+        try:
+            sentence = staleness(protocol)
+        except CannotTell as unknown:
+            print(f"veristat: warning: {unknown}", file=sys.stderr)
+            continue
+        if sentence:
+            older[protocol] = sentence
+    if older:
+        raise VeristatError(
+            f"the programs of {', '.join(older)} are older than their sources, so nothing was measured: "
+            f"`just generate {' '.join(older)}` must succeed first\n" + "\n".join(older.values())
+        )
+
+
 def table(judged: list[Judged]) -> str:
     """Format each program's figures with their budgets, one program a line."""
 
@@ -223,7 +247,9 @@ def main() -> int:
     command.need(command.PROGRAMS, "have the kernel verify programs")
     run = results.begin()
     try:
-        judged = [each for protocol in chosen(arguments.protocols) for each in check(protocol)]
+        protocols = chosen(arguments.protocols)
+        refuse_older(protocols)
+        judged = [each for protocol in protocols for each in check(protocol)]
         keep(run, judged)
     except (VeristatError, UnknownProtocol, results.ResultsError) as error:
         print(f"veristat: error: {error}", file=sys.stderr)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from codegen import cli
 from harness import veristat
 from harness.base.protocols import UnknownProtocol, chosen, protocols
 
@@ -86,6 +89,27 @@ def test_errors_say_what_to_do(tmp_path):
         [sys.executable, "-m", "harness.veristat", "absent"], check=False, capture_output=True, text=True
     )
     assert done.returncode == 2 and "no protocol 'absent'" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("change", ["tick_ns: 0", "tick_ns: 2_097_152"], ids=["refused", "compiles"])
+def test_programs_older_than_their_sources_are_not_measured(change, tmp_path, monkeypatch, capsys):
+    """As after `just generate` was refused, or was not run."""
+    shutil.copytree(cli.SPEC / "lib", tmp_path / "spec/lib")
+    shutil.copytree(cli.SPEC / "limiter", tmp_path / "spec/limiter")
+    layout = tmp_path / "spec/limiter/layout.yaml"
+    text, found = re.subn(r"tick_ns: [\d_]+", change, layout.read_text())
+    assert found == 1
+    layout.write_text(text)
+    monkeypatch.setattr(cli, "SPEC", tmp_path / "spec")
+    monkeypatch.setattr(veristat, "measure", lambda path: [MEASURED])
+    monkeypatch.setattr(sys, "argv", ["veristat", "limiter"])
+    assert veristat.main() == 2
+    out, err = capsys.readouterr()
+    assert "within budget" not in out
+    assert err.startswith(
+        "veristat: error: the programs of limiter are older than their sources, so nothing was measured: "
+        "`just generate limiter` must succeed first\n"
+    )
 
 
 def test_every_protocol_declares_budgets_for_all_hooks():
