@@ -149,7 +149,7 @@ class Bounds:
             holder, room = f"u{kind.element.width} holds", uint_interval(kind.element)
         else:
             return
-        found = element_interval(value)
+        found = element_interval(value, facts)
         if found.low < room.low or found.high > room.high:
             self.refuse(
                 facts,
@@ -315,6 +315,8 @@ class Bounds:
 
     def comparison(self, expression: ir.Compare, facts: Facts) -> ir.Expr:
         left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
+        if facts.key(left) == facts.key(right):
+            return truth(expression.op in ("=", "<=", ">="), expression.span)
         if isinstance(left.type, ir.UInt):
             one, other = interval(left), interval(right)
             if min(one.low, other.low) < 0 and max(one.high, other.high) > SIGNED.high:
@@ -381,7 +383,7 @@ class Bounds:
             return False
         if not isinstance(kind.element, ir.UInt):
             return True
-        found, held = element_interval(value), uint_interval(kind.element)
+        found, held = element_interval(value, facts), uint_interval(kind.element)
         return held.low <= found.low and found.high <= held.high
 
     def narrowed(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
@@ -412,6 +414,12 @@ class Bounds:
     def membership(self, expression: ir.In, facts: Facts) -> ir.Expr:
         """Visits a membership test. A number outside of the range of bits is not a member, so it gets a test."""
         element, within = self.visit(expression.element, facts), self.visit(expression.set, facts)
+        if isinstance(within, ir.SetOf) and isinstance(element.type, ir.UInt):
+            found = interval(element)
+            near = [item for item in within.elements if intersect(found, interval(item)) is not None]
+            if not near:
+                return truth(False, expression.span)
+            within = replace(within, elements=tuple(near))
         done = replace(expression, element=element, set=within)
         if isinstance(within, ir.SetOf) and any(facts.key(item) == facts.key(element) for item in within.elements):
             return truth(True, expression.span)
@@ -479,7 +487,8 @@ class Bounds:
         match expression:
             case ir.Filter():
                 predicate = self.visit(expression.predicate, inner)
-                return self.holds(replace(expression, domain=domain, predicate=predicate), facts)
+                found = self.selected(expression, domain, assume(predicate, True, inner))
+                return self.holds(replace(expression, domain=domain, predicate=predicate, interval=found), facts)
             case ir.Image():
                 selects = expression.predicate
                 if selects is not None:
@@ -494,6 +503,13 @@ class Bounds:
                 most = domain.bound if isinstance(domain, ir.Range) else size_interval(domain, facts).high
                 return replace(done, interval=facts.interval(done, Interval(0, most)))
         return self.first(expression, ir.expect(domain, ir.Range), inner, facts)
+
+    def selected(self, expression: ir.Filter, domain: ir.Expr, inner: Facts) -> Interval | None:
+        """Returns the interval of the numbers that a filter selects; None if they are no numbers."""
+        element = element_type(domain.type)
+        if not isinstance(element, ir.UInt):
+            return None
+        return interval(self.visit_quietly(ir.Var(expression.variable, element, expression.span), inner))
 
     def visit_quietly(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
         """Returns the result of a visit, without its errors."""
@@ -530,7 +546,7 @@ class Bounds:
         element = element_type(domain.type)
         variable = ir.Var(expression.variable, element, expression.span)
         if isinstance(element, ir.UInt):
-            facts.note_range(variable, element_interval(domain))
+            facts.note_range(variable, element_interval(domain, facts))
         inner = facts.with_truth(ir.In(variable, domain, BOOL, expression.span), True)
         return domain, inner.with_number(size_of(domain), Interval(1, INFINITY))
 
@@ -576,7 +592,7 @@ def without_variable(loop: ir.Loop, inside: ir.Expr) -> ir.Expr | None:
             return choice(logic("and", [some, inside], span), loop.domain.low, none, span)
         case ir.Count() if not isinstance(loop.domain, ir.Range):
             return choice(inside, size_of(loop.domain), integer(0, span), span)
-        case ir.Filter() if not isinstance(loop.domain, ir.Range):
+        case ir.Filter() if loop.domain.type == loop.type and not isinstance(loop.domain, ir.Range):
             return choice(inside, loop.domain, ir.SetOf((), loop.type, span), span)
         case ir.Image():
             return choice(some, ir.SetOf((inside,), loop.type, span), ir.SetOf((), loop.type, span), span)

@@ -22,9 +22,11 @@ def interval(expression: ir.Expr) -> Interval:
 # --- Elements ---------------------------------------------------------------------------------------------------
 
 
-def element_interval(value: ir.Expr) -> Interval:
+def element_interval(value: ir.Expr, facts: Facts) -> Interval:
     """Returns the interval of the elements of a set or a sequence of integers."""
     match value:
+        case ir.Var(name) if name in facts.values:
+            return element_interval(facts.values[name], facts)
         case ir.SetOf(elements) | ir.SequenceOf(elements):
             if not elements:
                 return Interval(0, 0)
@@ -33,26 +35,28 @@ def element_interval(value: ir.Expr) -> Interval:
                 result = hull(result, interval(element))
             return result
         case ir.SetOp("union", left, right):
-            return hull(element_interval(left), element_interval(right))
+            return hull(element_interval(left, facts), element_interval(right, facts))
         case ir.SetOp("intersect", left, right):
-            found = element_interval(left), element_interval(right)
+            found = element_interval(left, facts), element_interval(right, facts)
             return intersect(*found) or found[0]
         case ir.SetOp("minus", left, _):
-            return element_interval(left)
+            return element_interval(left, facts)
         case ir.Image():
             return interval(value.value)
         case ir.Append(sequence, element):
-            return hull(element_interval(sequence), interval(element))
+            return hull(element_interval(sequence, facts), interval(element))
         case ir.Tail(sequence):
-            return element_interval(sequence)
+            return element_interval(sequence, facts)
         case ir.If(_, then, otherwise):
-            return hull(element_interval(then), element_interval(otherwise))
+            return hull(element_interval(then, facts), element_interval(otherwise, facts))
         case ir.Let(_, _, body):
-            return element_interval(body)
+            return element_interval(body, facts)
+        case ir.Filter(interval=Interval() as selected):
+            return selected
         case ir.Filter(_, ir.Range() as domain):
             return Interval(interval(domain.low).low, interval(domain.high).high)
         case ir.Filter(_, domain):
-            return element_interval(domain)
+            return element_interval(domain, facts)
     if isinstance(value.type, ir.Bits):
         return Interval(0, value.type.size - 1)
     return uint_interval(element_type(value.type))
@@ -208,7 +212,7 @@ def assume_membership(element: ir.Expr, within: ir.Expr, value: bool, facts: Fac
     if not value:
         return facts
     if isinstance(element.type, ir.UInt):
-        facts = facts.with_number(element, element_interval(within))
+        facts = facts.with_number(element, element_interval(within, facts))
     return facts.with_number(size_of(within), Interval(1, INFINITY))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from codegen.ir import Bits, Interval, Type, UInt
@@ -97,6 +98,22 @@ def common_kind(left: str, right: str) -> str:
     """Returns the kind of an operation on two kinds, by C's usual arithmetic conversions."""
     order = ["int", "u32", "s64", "u64"]
     return order[max(order.index(left), order.index(right))]
+
+
+def self_comparison(left: Text, right: Text) -> bool:
+    """Whether both operands are the same object. Compilers warn of such a comparison, also across a cast."""
+    one, other = (_bare(operand.text) for operand in (left, right))
+    return one == other and re.fullmatch(r"[\w.>\[\]-]+", one) is not None
+
+
+def _bare(text: str) -> str:
+    """Strips casts and parentheses around an operand."""
+    while True:
+        inner = re.sub(r"^\(__[us]\d+\)", "", text)
+        inner = inner[1:-1] if re.fullmatch(r"\([^()]*\)", inner) else inner
+        if inner == text:
+            return text
+        text = inner
 
 
 def cast(value: Text, kind: str) -> Text:

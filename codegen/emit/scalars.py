@@ -19,6 +19,7 @@ from codegen.emit.c_text import (
     EQUALITY,
     PRODUCT,
     RELATION,
+    SHIFT,
     SUM,
     UNARY,
     Text,
@@ -27,6 +28,7 @@ from codegen.emit.c_text import (
     fits,
     integer,
     kind_of_type,
+    self_comparison,
     smallest_kind,
 )
 from codegen.emit.joined import joined
@@ -64,6 +66,9 @@ from codegen.ir.measure import interval_of, is_scalar
 
 C_MODULI = {1 << 8: "__u8", 1 << 16: "__u16", 1 << 32: "__u32"}
 """The unsigned types of C, by the modulus of their arithmetic."""
+
+SIGNED = ("int", "s64")
+"""Kinds of signed C integers. An unsigned object of 8 or 16 bits is promoted to int."""
 
 
 class Scalars:
@@ -189,9 +194,12 @@ class Scalars:
         left, right = self.scalar(left_expr), self.scalar(right_expr)
         if left.kind and right.kind:
             left, right = self._same_sign(left_expr, left, right_expr, right)
+        if self_comparison(left, right):
+            return Text(str(expr.op in ("=", "<=", ">=")).lower())
         precedence = EQUALITY if expr.op == "=" else RELATION
         op = "==" if expr.op == "=" else expr.op
-        return Text(f"{left.at(precedence + 1)} {op} {right.at(precedence + 1)}", precedence)
+        # Compilers warn about a comparison of comparisons without parentheses.
+        return Text(f"{left.at(SHIFT)} {op} {right.at(SHIFT)}", precedence)
 
     def _same_sign(self, left_expr: Expr, left: Text, right_expr: Expr, right: Text) -> tuple[Text, Text]:
         """Casts operands so that both are signed or both unsigned, if their values need it."""
@@ -206,6 +214,18 @@ class Scalars:
             return cast(value, smallest_kind(interval_of(expr))) if computed and other.kind in ("u32", "u64") else value
 
         return unsigned(left_expr, left, right), unsigned(right_expr, right, left)
+
+    def _same_kind(self, expr: If, then: Text, otherwise: Text) -> tuple[Text, Text]:
+        """Casts the arms of a choice if one is signed and the other unsigned: compilers warn about such a choice."""
+        if "" in (then.kind, otherwise.kind) or (then.kind in SIGNED) is (otherwise.kind in SIGNED):
+            return then, otherwise
+
+        def same(arm: Expr, value: Text) -> Text:
+            natural = self.context.ranges.get(arm.name) if isinstance(arm, Var) else None
+            computed = value.precedence < ATOM or (natural is not None and natural.low < 0)
+            return cast(value, smallest_kind(interval_of(expr))) if value.kind in SIGNED and computed else value
+
+        return same(expr.then, then), same(expr.otherwise, otherwise)
 
     def _equal(self, left: Expr, right: Expr) -> Text:
         if isinstance(left, (SetOf, RecordOf, SequenceOf)):
@@ -240,6 +260,8 @@ class Scalars:
         condition = self.condition_of(expr)
         then, then_lines = self.context.captured(partial(self.scalar, expr.then))
         otherwise, otherwise_lines = self.context.captured(partial(self.scalar, expr.otherwise))
+        if not then_lines and not otherwise_lines:
+            then, otherwise = self._same_kind(expr, then, otherwise)
         kind = common_kind(then.kind, otherwise.kind) if then.kind else ""
         if not then_lines and not otherwise_lines:
             return Text(

@@ -14,6 +14,7 @@ from codegen.emit.lines import line_directive, quoted
 from codegen.emit.scalars import Scalars
 from codegen.emit.step_context import ItemKey, StepContext, index_key
 from codegen.emit.types import Vector, c_type
+from codegen.emit.unused import used
 from codegen.ir import (
     TERMS,
     Assign,
@@ -116,7 +117,8 @@ class StepWriter:
         own = _end(self.step.body).operator
         self._enter(own, operator, span)
         self._body(self.step.body, own)
-        lines = [*(f"\t(void){each.name};" for each in parameters if not each.used), *self.context.lines.finished()]
+        named = {each.name for each in parameters}
+        lines = used(self.context.lines.finished(), (each.name for each in parameters), self.context.taken - named)
         head = f"static __always_inline __u32 {name}({', '.join(each.declared for each in parameters)})"
         body = quoted(lines) if self.quoting else lines
         text = "\n".join([f"/* {operator}, {_where(span)} */", head, "{", *body, "}"]) + "\n"

@@ -198,6 +198,8 @@ class Filter:
     predicate: Expr
     type: Set | Bits
     span: Span
+    interval: Interval | None = None
+    """Bounds its elements, if they are numbers."""
 
 
 @dataclass(frozen=True)

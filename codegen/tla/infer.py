@@ -29,6 +29,7 @@ from codegen.ir.build import (
     wider,
 )
 from codegen.ir.walk import evaluations, substitute
+from codegen.tla import streams
 from codegen.tla.kinds import (
     Ambiguous,
     Later,
@@ -105,6 +106,9 @@ class Typer:
             raise stop(TypeMismatch, term.span, f"expected {type_text(kind)}, found {described(term)}") from None
 
     def expect(self, expression: ir.Expr, kind: ir.Type) -> ir.Expr:
+        if isinstance(kind, ir.Bits) and isinstance(expression.type, ir.Set):
+            if isinstance(expression.type.element, ir.UInt):
+                return streams.as_bits(expression, kind)
         if not agree(expression.type, kind):
             raise stop(TypeMismatch, expression.span, f"expected {type_text(kind)}, found {type_text(expression.type)}")
         return expression
@@ -170,22 +174,20 @@ class Typer:
         if term.operation == "image":
             domain, variable, inner = self.domain(term, scope, allow_range=False)
             return ir.Image(variable, domain, self.check(term.arguments[1], element, inner), kind, term.span)
-        domain, variable, inner = self.domain(term, scope, allow_range=isinstance(kind, ir.Bits))
+        to_bits = isinstance(kind, ir.Bits)
+        domain, variable, inner = self.domain(term, scope, allow_range=to_bits, streamed=to_bits)
         predicate = self.check(term.arguments[1], BOOL, inner)
-        if not isinstance(kind, ir.Bits):
-            self.expect(domain, kind)
+        if isinstance(kind, ir.Bits):
+            value = ir.expect(inner[variable], ir.Var)
+            return streams.into_bits(variable, domain, self.expect(value, INTEGER), predicate, kind, term.span)
+        self.expect(domain, kind)
         return ir.Filter(variable, domain, predicate, kind, term.span)
 
     def bits_image(self, term: Term, kind: ir.Bits, scope: Scope) -> ir.Expr:
         """Types {value : x \\in domain} as bits: one loop, without an intermediate set, even over a filter."""
-        inside = bare(term.arguments[0], scope)
-        if inside.operation != "filter":
-            domain, variable, inner = self.domain(term, scope)
-            return ir.Image(variable, domain, self.check(term.arguments[1], INTEGER, inner), kind, term.span)
-        domain, variable, inner = self.domain(inside, scope)
-        predicate = self.check(inside.arguments[1], BOOL, inner)
-        value = self.check(term.arguments[1], INTEGER, {**scope, term.name: inner[variable]})
-        return ir.Image(variable, domain, value, kind, term.span, predicate)
+        domain, variable, inner = self.domain(term, scope, streamed=True)
+        value = self.check(term.arguments[1], INTEGER, inner)
+        return streams.into_bits(variable, domain, value, None, kind, term.span)
 
     def part(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
         """Types one side of a set operation whose result has the type `kind`."""
@@ -222,7 +224,7 @@ class Typer:
             value = self.infer(element, scope)
         except Ambiguous:
             within = self.infer(domain, scope)
-            return ir.In(self.check(element, element_type(set_type(within)), scope), within, BOOL, span)
+            return streams.member(self.check(element, element_type(set_type(within)), scope), within, span)
         try:
             within = self.infer(domain, scope)
         except Ambiguous:
@@ -234,10 +236,15 @@ class Typer:
             constants = [item.value for item in within.elements if isinstance(item, (ir.Int, ir.Literal))]
             if len(constants) == len(within.elements):
                 return truth(value.value in constants, span)
-        return ir.In(value, within, BOOL, span)
+        return streams.member(value, within, span)
 
-    def domain(self, term: Term, scope: Scope, allow_range: bool = True) -> tuple[ir.Expr, str, Scope]:
-        """Returns a binder's domain, its variable, and the scope of its body."""
+    def domain(
+        self, term: Term, scope: Scope, allow_range: bool = True, streamed: bool = False
+    ) -> tuple[ir.Expr, str, Scope]:
+        """Returns a binder's domain, its variable, and the scope of its body.
+
+        streamed: streams.py takes the domain apart, so it may be made of a range.
+        """
         domain = bare(term.arguments[0], scope)
         if domain.operation == "range":
             if not allow_range:
@@ -251,12 +258,25 @@ class Typer:
             over: ir.Expr = ir.Range(low, high, 0, ir.Set(INTEGER, 0), domain.span)
             element: ir.Type = INTEGER
         else:
-            over = self.infer_or_report(term.arguments[0], scope)
+            if streamed and domain.operation in ("filter", "image"):
+                over = self.streamed(domain, scope)
+            else:
+                over = self.infer_or_report(term.arguments[0], scope)
             if not isinstance(over.type, (ir.Set, ir.Bits)):
                 raise stop(TypeMismatch, over.span, f"expected a set or a range, found {type_text(over.type)}")
             element = element_type(over.type)
         variable = ir.Var(term.name, element, term.span)
         return over, term.name, {**scope, term.name: variable}
+
+    def streamed(self, term: Term, scope: Scope) -> ir.Expr:
+        """Types a filter or an image that streams.py takes apart, so that no set of its type is ever made."""
+        over, name, inner = self.domain(term, scope, streamed=True)
+        body = term.arguments[1]
+        if term.operation == "filter":
+            kind = ir.Set(element_type(over.type), 0)
+            return ir.Filter(name, over, self.check(body, BOOL, inner), kind, term.span)
+        value = self.infer_or_report(body, inner)
+        return ir.Image(name, over, value, ir.Set(value.type, 0), term.span)
 
     # --- Inferring: the expression gives the type ------------------------------------------------------------
 
@@ -351,9 +371,9 @@ class Typer:
         span, arguments = term.span, term.arguments
         match term.operation:
             case "exists" | "forall":
-                domain, variable, inner = self.domain(term, scope)
+                domain, variable, inner = self.domain(term, scope, streamed=True)
                 predicate = self.check(arguments[1], BOOL, inner)
-                return ir.Quantifier(term.operation, variable, domain, predicate, BOOL, span)
+                return streams.quantified(ir.Quantifier(term.operation, variable, domain, predicate, BOOL, span))
             case "choose":
                 return self.least(term, None, scope)
             case "cardinality":
@@ -482,14 +502,20 @@ class Typer:
 
     def several(self, terms: tuple[Term, ...], scope: Scope) -> list[ir.Expr]:
         # Try literals last, because they say least about their type: {1} may be a set or bits.
-        for term in sorted(terms, key=lambda term: bare(term, scope).operation in ("set", "tuple")):
+        found: dict[int, ir.Expr] = {}
+        for at in sorted(range(len(terms)), key=lambda at: bare(terms[at], scope).operation in ("set", "tuple")):
             try:
-                first = self.infer(term, scope)
+                found[at] = self.infer(terms[at], scope)
             except Ambiguous:
                 continue
-            kind = first.type
-            return [first if other is term else self.check(other, wide(kind), scope) for other in terms]
-        raise Ambiguous
+            # A set becomes bits beside bits, and never the other way.
+            if not isinstance(found[at].type, ir.Set):
+                break
+        if not found:
+            raise Ambiguous
+        first = next((at for at in found if isinstance(found[at].type, ir.Bits)), next(iter(found)))
+        kind = found[first].type
+        return [found[first] if at == first else self.check(term, wide(kind), scope) for at, term in enumerate(terms)]
 
     def equality(self, term: Term, scope: Scope) -> ir.Expr:
         left_term, right_term = (self.text(argument, scope) for argument in term.arguments)

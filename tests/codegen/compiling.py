@@ -47,6 +47,13 @@ def compile_native(folder: Path, *flags: str) -> Path:
     return folder / "run"
 
 
+def gcc_accepts(folder: Path) -> None:
+    """Compiles run.c with gcc, which warns of other things than clang."""
+    command = ["gcc", *FLAGS, "-c", "run.c", "-o", "run.gcc.o"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:COMPLAINT_CHARACTERS_MAX]
+
+
 def compile_shared(folder: Path, *flags: str) -> Path:
     """run.c, as a library."""
     _clang(folder, [*flags, "-shared", "-fPIC", "run.c", "-o", "run.so"])

@@ -7,12 +7,16 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from codegen import ir
 from codegen.c.names import Names, field
+from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.types import Vector
 from codegen.ir.measure import is_scalar, is_vector
-from tests.codegen.compiling import UNDEFINED, compile_native
+from tests.codegen.compiling import UNDEFINED, compile_native, gcc_accepts
+from tests.codegen.front import interpreter
 
 
 def draw_value(kind: ir.Type, draw: random.Random) -> Any:
@@ -157,6 +161,7 @@ def run(
             "\t}",
         ]
     (folder / "run.c").write_text("\n".join([*lines, "\treturn 0;", "}", ""]))
+    gcc_accepts(folder)
     compile_native(folder, *UNDEFINED)
     ran = subprocess.run(["./run"], cwd=folder, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[:4000]
@@ -167,3 +172,31 @@ def run(
         found.append((number, case, verdict, after, read(message, numbers)))
         assert not numbers
     return found
+
+
+def compare(folder: Path, layout: dict[str, Any], steps: dict[str, str], number: int = 300, seed: int = 7) -> None:
+    """Compiles steps over the first table of a layout, and compares them with the interpreter on random inputs.
+
+    Each step must end with Reply, or Continue, for some input, so that a comparison means something.
+    """
+    spec = folder / "spec" / layout["protocol"]
+    spec.mkdir(parents=True)
+    table = next(iter(layout["tables"]))
+    module = layout["module"]
+    layout = {**layout, "hooks": {"xdp": [{table: name, "contended": "skip"} for name in steps]}}
+    (spec / "layout.yaml").write_text(yaml.safe_dump(layout, sort_keys=False))
+    bodies = "\n".join(f"{name}(cell, msg) == {body}" for name, body in steps.items())
+    (spec / f"{module}.tla").write_text(f"---- MODULE {module} ----\nEXTENDS Offload\n{bodies}\n====\n")
+    protocol = load(spec)
+    draw = random.Random(seed)
+    cell, message = protocol.tables[0].cell, protocol.message
+    cases = [(draw_value(cell, draw), draw_value(message, draw)) for _ in range(number)]
+    compiled = [section.step for section in protocol.xdp]
+    env = {"now": 0, "random": 0, "index": 0}
+    reached = set()
+    for step, case, verdict, cell_after, message_after in run(folder, protocol, compiled, cases):
+        expected = interpreter.run(compiled[step], *cases[case], env)
+        found = (ir.VERDICTS[verdict], cell_after, message_after)
+        assert found == (expected[0], expected[2], expected[3]), f"{compiled[step].name} on {cases[case]}"
+        reached.add((compiled[step].name, expected[0]))
+    assert {name for name, verdict in reached if verdict in ("Reply", "Continue")} == set(steps)

@@ -32,7 +32,8 @@ def evaluate(node: ir.Expr, names: dict[str, Any]) -> Any:
     value = raw(node, names)
     interval = getattr(node, "interval", None)
     if interval is not None:
-        assert interval.low <= value <= interval.high, f"{value} is not in {interval} at {node.span}"
+        for number in value if isinstance(value, frozenset) else [value]:
+            assert interval.low <= number <= interval.high, f"{number} is not in {interval} at {node.span}"
     if isinstance(node.type, (ir.Set, ir.Sequence)) and not isinstance(node, ir.Range):
         assert len(value) <= node.type.max, f"{len(value)} elements, room for {node.type.max} at {node.span}"
     return value

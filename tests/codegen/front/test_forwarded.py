@@ -148,7 +148,7 @@ def test_sections_of_the_daemon_change_nothing_before(tmp_path: Path, serve: str
             "Forward([entry EXCEPT !.used = TRUE], msg)",
             [
                 "Keep forwards, but only tc runs it, and tc has nobody to forward to",
-                "Keep changes its cell for messages whose state is Busy or Gone, but no section of user replies with these"
+                "Keep changes its cell for messages whose state is Busy or Gone, but no section of user replies with these",
             ],
         ),
     ],

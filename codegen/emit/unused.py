@@ -1,0 +1,46 @@
+"""Uses the parameters and locals of a function that nothing reads, because compilers warn of these.
+
+A step may bind a name that only branches read which cannot be reached. So it is the text that tells what is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_WORD = re.compile(r"(?<![\w>.])\w+")
+"""A name that is no member of a struct."""
+
+
+def used(lines: list[str], parameters: Iterable[str], local_names: Iterable[str]) -> list[str]:
+    """Returns the lines of a function, with a `(void)name;` for each parameter and local that they never read."""
+    read = _read(lines)
+    unread = [name for name in parameters if name not in read]
+    found = [f"\t(void){name};" for name in unread] + lines
+    for name in sorted(set(local_names) - set(unread) - read):
+        found = _voided(found, name)
+    return found
+
+
+def _read(lines: list[str]) -> set[str]:
+    """Returns the words of all lines, but for a name that a line declares or assigns to."""
+    found: set[str] = set()
+    for line in lines:
+        text = line.strip()
+        if text.startswith(("/*", "#")):
+            continue
+        assigned = re.match(r"(?:(?:const )?(?:(?:struct|enum) )?\w+ \*?)?(\w+)(?: \|?= |\+\+;|;)", text)
+        start = assigned.end(1) if assigned and not text.startswith(("return ", "break;")) else 0
+        found.update(_WORD.findall(text[start:]))
+    return found
+
+
+def _voided(lines: list[str], name: str) -> list[str]:
+    """Adds a use of a local after the declarations of its block."""
+    declares = re.compile(rf"\t+(?:const )?(?:(?:struct|enum) )?\w+ \*?{name}(?: = .*)?;")
+    for at, line in enumerate(lines):
+        if declares.fullmatch(line):
+            indent = re.match(r"\t+", line)
+            end = next((later for later in range(at, len(lines)) if not lines[later]), at)
+            return [*lines[: end + 1], f"{indent[0] if indent else ''}(void){name};", *lines[end + 1 :]]
+    return lines
