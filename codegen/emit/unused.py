@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 _WORD = re.compile(r"(?<![\w>.])\w+")
-"""A name that is no member of a struct."""
+"""A name, unless it is a member of a struct."""
 
 
 def used(lines: list[str], parameters: Iterable[str], local_names: Iterable[str]) -> list[str]:

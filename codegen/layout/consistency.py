@@ -1,80 +1,14 @@
-"""Checks that need no compiled steps: names, indices, the wire, budgets, and keys that need each other."""
+"""Checks that need no compiled steps: indices, the wire, budgets, and keys that need each other."""
 
 from __future__ import annotations
 
-import re
-
 from codegen import ir
-from codegen.c.builtin_names import LIBRARY_FUNCTIONS
-from codegen.c.names import C_KEYWORDS, Names, upper
 from codegen.layout.context import Context
 from codegen.layout.schema import Local
 from codegen.layout.source import Place
 from codegen.layout.versions import version
 
-C_CONSTANTS = (
-    "PORT",
-    "WIRE_SIZE",
-    "TICK_NS",
-    "TAIL_OVER",
-    "TAIL_MAX",
-    "BRANCHES",
-    "LEAVES",
-    "COUNTERS",
-    "COUNTER_NAMES",
-    "TERMS",
-)
-"""Constants of every generated header, without the protocol's prefix."""
-
-MAPS = ("counters", "sweep_state")
-"""Maps that the generator adds to those of the layout."""
-
 WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
-
-
-def check_module(context: Context) -> None:
-    """Checks the module's name: models, conformance and the generated modules find it by the protocol's name."""
-    layout = context.layout
-    wanted = Names(layout.protocol).steps_module()
-    if layout.module != wanted:
-        context.complain(
-            ("module",),
-            f"the steps of {layout.protocol} are in the module {layout.module}",
-            f"call it {wanted}, in {wanted}.tla",
-        )
-
-
-def check_names(context: Context) -> None:
-    layout = context.layout
-    places: list[Place] = [(part, name) for part in ("message", "handover", "local") for name in getattr(layout, part)]
-    places += [("tables", name) for name in layout.tables]
-    places += [("tables", name, "cell", inner) for name, table in layout.tables.items() for inner in table.cell]
-    for place in places:
-        if place[-1] in C_KEYWORDS:
-            context.complain(place, f"{place[-1]} is a keyword of C or Python", "choose another name")
-    for name in layout.types:
-        context.at(("types", name), layout.types[name], name, ("types", name))
-        if re.fullmatch(r"u\d+|bool", name):
-            context.complain(("types", name), f"{name} is already a type", "choose another name")
-    for place, macro in (
-        *((("constants", name), upper(name)) for name in layout.constants),
-        *((place, f"WIRE_{upper(str(place[-1]))}") for place in places if place[0] in ("message", "handover")),
-    ):
-        if macro in C_CONSTANTS:
-            context.complain(
-                place, f"{place[-1]} becomes {macro} in C, which the header already defines", "choose another name"
-            )
-    for name in ("message", "contended", "reads", "again", *MAPS):
-        if name in layout.tables:
-            context.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
-    for called in layout.tables:
-        if called in LIBRARY_FUNCTIONS:
-            context.complain(
-                ("tables", called),
-                f"a table becomes a variable in C, and {called}() is a library function that clang knows without "
-                "a declaration",
-                f"choose another name, such as {called}s or {called}_cells",
-            )
 
 
 def check_indices(context: Context, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:

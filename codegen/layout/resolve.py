@@ -13,7 +13,7 @@ from codegen.c.names import C_KEYWORDS
 from codegen.errors import Errors
 from codegen.ir import Span
 from codegen.ir.measure import width_bits
-from codegen.layout import consistency
+from codegen.layout import consistency, names
 from codegen.layout.context import WORD_BITS, Context
 from codegen.layout.drain import DrainPlan, RecoveryPlan, plan_drain, plan_recovery
 from codegen.layout.schema import (
@@ -97,8 +97,8 @@ class Resolver:
         tail = self.tail()
         message = self.message(tail)
         env = self.environment()
-        consistency.check_module(self.context)
-        consistency.check_names(self.context)
+        names.check_module(self.context)
+        names.check_names(self.context)
         consistency.check_indices(self.context, message, tables)
         consistency.check_wire(self.context, message)
         self.check_forwards()
@@ -112,6 +112,9 @@ class Resolver:
         hashes = self.hashes(message)
         consistency.check_ahead(self.context)
         drain, recovery = plan_drain(self.context, message, tables), plan_recovery(self.context, message)
+        passes = [*sweep, *([restored] if restored else [])]
+        daemon = [*(drain.plans if drain else ()), *([recovery.plan] if recovery else [])]
+        names.check_steps(self.context, [*xdp, *user, *tc, *(one for _, plans in passes for one in plans), *daemon])
         return Resolved(
             self.context.layout,
             self.context.source,

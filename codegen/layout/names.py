@@ -1,0 +1,142 @@
+"""Checks the layout's names: what they become in C, Python and TLA+ must be no keyword, and nobody else's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import chain
+
+from codegen.c.builtin_names import LIBRARY_FUNCTIONS
+from codegen.c.generated_names import FUNCTIONS, MACROS, MORE_FUNCTIONS, MORE_MACROS, OF_RECORDS, OF_TABLES, OPERATORS
+from codegen.c.names import C_KEYWORDS, Names, snake, upper
+from codegen.layout.context import Context
+from codegen.layout.schema import RecordType
+from codegen.layout.sections import SectionPlan
+from codegen.layout.source import Place
+
+MAPS = ("counters", "sweep_state")
+"""Maps that the generator adds to those of the layout."""
+
+OTHERS = re.compile(r"(bpf|xdp|stepwise)_\w+|s6_addr\d*|sin_zero|size_t|ptrdiff_t|wchar_t|max_align_t|u?int\d+_t")
+"""Names of headers that every program includes."""
+
+
+def check_module(context: Context) -> None:
+    """Checks the module's name: models, conformance and the generated modules find it by the protocol's name."""
+    layout = context.layout
+    wanted = Names(layout.protocol).steps_module()
+    if layout.module != wanted:
+        context.complain(
+            ("module",),
+            f"the steps of {layout.protocol} are in the module {layout.module}",
+            f"call it {wanted}, in {wanted}.tla",
+        )
+
+
+def check_names(context: Context) -> None:
+    layout = context.layout
+    fields: list[Place] = [(part, name) for part in ("message", "handover", "local") for name in getattr(layout, part)]
+    cells: list[list[Place]] = [
+        [("tables", name, "cell", inner) for inner in table.cell] for name, table in layout.tables.items()
+    ]
+    places: list[Place] = [*fields, *(("tables", name) for name in layout.tables), *chain.from_iterable(cells)]
+    for place in places:
+        if place[-1] in C_KEYWORDS:
+            context.complain(place, f"{place[-1]} is a keyword of C or Python", "choose another name")
+        elif OTHERS.fullmatch(str(place[-1])):
+            context.complain(place, f"{place[-1]} is a name of C's headers", "choose another name")
+    for name in layout.types:
+        context.at(("types", name), layout.types[name], name, ("types", name))
+        if re.fullmatch(r"u\d+|bool", name):
+            context.complain(("types", name), f"{name} is already a type", "choose another name")
+    for group in (fields, *cells, [("tables", name) for name in layout.tables]):
+        _check_apart(context, group)
+    _check_constants(context, [place for place in fields if place[0] != "local"])
+    _check_tables(context)
+
+
+def _check_apart(context: Context, places: list[Place]) -> None:
+    """Checks that names which differ in TLA+ also differ in C, where `aB`, `AB` and `a_b` may be one name."""
+    first: dict[str, Place] = {}
+    for place in places:
+        other = first.setdefault(snake(str(place[-1])), place)
+        if other[-1] != place[-1]:
+            context.complain(
+                place, f"{place[-1]} and {other[-1]} are both {snake(str(place[-1]))} in C", "rename one of them"
+            )
+
+
+def _check_constants(context: Context, fields: list[Place]) -> None:
+    constants: list[Place] = [("constants", name) for name in context.layout.constants]
+    for place, macro in (
+        *((place, upper(str(place[-1]))) for place in constants),
+        *((place, f"WIRE_{upper(str(place[-1]))}") for place in fields),
+    ):
+        if macro in MACROS or (place in constants and MORE_MACROS.fullmatch(macro)):
+            context.complain(
+                place, f"{place[-1]} becomes {macro} in C, which the header already defines", "choose another name"
+            )
+    _check_apart(context, constants)
+
+
+def _check_tables(context: Context) -> None:
+    protocol = snake(context.layout.protocol)
+    for called in context.layout.tables:
+        place: Place = ("tables", called)
+        if called in ("message", "contended", "reads", "again", "when", *MAPS):
+            context.complain(place, f"a table cannot be called {called}", "choose another name")
+        elif called in LIBRARY_FUNCTIONS:
+            context.complain(
+                place,
+                f"a table becomes a variable in C, and {called}() is a library function that clang knows without "
+                "a declaration",
+                f"choose another name, such as {called}s or {called}_cells",
+            )
+        elif snake(called).startswith(f"{protocol}_"):
+            context.complain(
+                place,
+                f"a table becomes a variable in C, where names that start with {protocol}_ are the generator's",
+                f"call it {called[len(protocol) + 1 :]}",
+            )
+
+
+def check_steps(context: Context, plans: Iterable[SectionPlan]) -> None:
+    """Checks what steps become in C: functions, whose names start with the protocol's."""
+    layout, first = context.layout, dict[str, str]()
+    plans = list({plan.step: plan for plan in plans}.values())
+    for plan in plans:
+        name = snake(plan.step)
+        meets = _function(context, name)
+        other = first.setdefault(name, plan.step)
+        if plan.step in OPERATORS:
+            found = f"the step {plan.step} is called like an operator of {Names(layout.protocol).hooks_module()}.tla"
+        elif meets:
+            found = f"the step {plan.step} becomes {snake(layout.protocol)}_{name} in C, which is {meets}"
+        elif other != plan.step:
+            found = f"the steps {plan.step} and {other} are both {snake(layout.protocol)}_{name} in C"
+        else:
+            continue
+        context.complain(plan.position, found, "rename the step")
+    for plan in plans:
+        joined = f"{snake(plan.step)}_on_{snake(plan.table)}"
+        if joined in first:
+            context.complain(
+                plan.position,
+                f"{plan.step} on {plan.table} becomes {snake(layout.protocol)}_{joined} in C, as does the step "
+                f"{first[joined]}",
+                "rename the step",
+            )
+
+
+def _function(context: Context, name: str) -> str | None:
+    """Returns what else is called like a step in C; None if nothing is."""
+    if name in FUNCTIONS or MORE_FUNCTIONS.fullmatch(name):
+        return "the generator's own"
+    for table in context.layout.tables:
+        if name in (f"{snake(table)}_{end}" for end in OF_TABLES):
+            return f"a function of the table {table}"
+    for record, kind in context.layout.types.items():
+        if isinstance(kind, RecordType) and OF_RECORDS.fullmatch(name.removeprefix(f"{snake(record)}_")):
+            if name.startswith(f"{snake(record)}_"):
+                return f"a function of the type {record}"
+    return None
