@@ -6,6 +6,8 @@ into an `Errors` list and goes on, so that one run shows everything that is wron
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codegen.ir import Interval, Span
@@ -136,6 +138,12 @@ class NoneChosen(SpecError):
 def interval_text(interval: Interval) -> str:
     """Returns an interval as a message shows it."""
     return f"{interval.low}..{interval.high}"
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Returns a question that names the known word most like a wrong one; nothing if none is like it."""
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 class SpecErrors(Exception):

@@ -139,7 +139,7 @@ class Bounds:
             NoRoom,
             value.span,
             f"{name} may get {found.high} elements, but holds at most {kind.max}",
-            f"test its {test}",
+            f"test its {test}, or give it a greater `max` in the layout",
         )
 
     def elements_fit(self, value: ir.Expr, kind: ir.Set | ir.Bits | ir.Sequence, name: str, facts: Facts) -> None:

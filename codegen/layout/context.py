@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from codegen import ir
-from codegen.errors import Errors, LayoutInconsistent
+from codegen.errors import Errors, LayoutInconsistent, meant
 from codegen.layout.schema import (
     ArrayType,
     BitsType,
@@ -112,8 +112,11 @@ class Context:
             return ir.UInt(width)
         target = self.target(text)
         if target is None:
+            known = [*self.layout.types, "bool"]
             self.complain(
-                place, f"there is no type {text}", "write uN, bool, a name from `types`, table.field or message.field"
+                place,
+                f"there is no type {text}{meant(text, known)}",
+                "write uN, bool, a name from `types`, table.field or message.field",
             )
             return ir.UInt(64)
         return self.at(*target, place)

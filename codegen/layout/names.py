@@ -17,7 +17,9 @@ from codegen.layout.source import Place
 MAPS = ("counters", "sweep_state")
 """Maps that the generator adds to those of the layout."""
 
-OTHERS = re.compile(r"(bpf|xdp|stepwise)_\w+|s6_addr\d*|sin_zero|size_t|ptrdiff_t|wchar_t|max_align_t|u?int\d+_t")
+OTHERS = re.compile(
+    r"(bpf|xdp|stepwise)_\w+|s6_addr\d*|sin_zero|tc_gen|rt[02]_type|ipv6\w+|size_t|ptrdiff_t|wchar_t|max_align_t|u?int\d+_t"
+)
 """Names of headers that every program includes."""
 
 
@@ -49,7 +51,8 @@ def check_names(context: Context) -> None:
         context.at(("types", name), layout.types[name], name, ("types", name))
         if re.fullmatch(r"u\d+|bool", name):
             context.complain(("types", name), f"{name} is already a type", "choose another name")
-    for group in (fields, *cells, [("tables", name) for name in layout.tables]):
+    tables: list[Place] = [("tables", name) for name in layout.tables]
+    for group in (fields, *cells, tables):
         _check_apart(context, group)
     _check_constants(context, [place for place in fields if place[0] != "local"])
     _check_tables(context)

@@ -13,7 +13,6 @@ It serves layouts, and all other files that a person writes and a pydantic model
 
 from __future__ import annotations
 
-import difflib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from codegen.errors import Errors, FileMissing, LayoutInvalid
+from codegen.errors import Errors, FileMissing, LayoutInvalid, meant
 from codegen.ir import Span, expect
 
 Place = tuple[str | int, ...]
@@ -110,7 +109,7 @@ def parse(
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         span = Span(file, mark.line + 1, mark.column + 1) if mark else Span(file, 1, 1)
-        errors.add(LayoutInvalid(span, f"this is not valid YAML: {error.problem or error.context}"))
+        errors.add(LayoutInvalid(span, f"this is not valid YAML: {_problem(error)}"))
         return None
     except RecursionError:
         errors.add(LayoutInvalid(Span(file, 1, 1), "this YAML is nested too deep to read"))
@@ -119,6 +118,15 @@ def parse(
         errors.add(LayoutInvalid(Span(file, 1, 1), f"{what} must be a mapping", f"start it with `{start}`"))
         return None
     return Source(values, reader.spans)
+
+
+def _problem(error: yaml.MarkedYAMLError) -> str:
+    """Says what is wrong, and in which line the construct starts that PyYAML was reading."""
+    within, mark = (error.context or "").removeprefix("while ").partition(" a ")[2], error.context_mark
+    problem = error.problem or error.context or "it cannot be read"
+    if not within or mark is None or error.problem_mark is None or mark.line == error.problem_mark.line:
+        return problem
+    return f"{problem}, in the {within} that starts in line {mark.line + 1}"
 
 
 class _Reader:
@@ -322,9 +330,3 @@ def keys_at(model: Any, path: Place) -> list[str]:
                 free += getattr(model, "__origin__", None) in (dict, list, tuple)
                 model = inner[-1]
     return [field.alias or name for name, field in getattr(model, "model_fields", {}).items()]
-
-
-def meant(name: str, known: list[str]) -> str:
-    """Returns a question that names the known key most like a wrong one; nothing if none is like it."""
-    close = difflib.get_close_matches(name, known, 1)
-    return f" (did you mean {close[0]}?)" if close else ""

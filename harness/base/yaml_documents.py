@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import pydantic
 import yaml
 
-from codegen.errors import Errors, FileMissing, LayoutInvalid, SpecErrors
+from codegen.errors import Errors, FileMissing, LayoutInvalid, SpecErrors, meant
 from codegen.ir.types import Span
-from codegen.layout.source import Source, invalid, keys_at, meant, parse
+from codegen.layout.source import Source, invalid, keys_at, parse
 from harness.base.protocols import REPOSITORY
 
 Document = TypeVar("Document", bound=pydantic.BaseModel)

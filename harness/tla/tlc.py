@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codegen.ir import Span
+from codegen.tla.sany import sany_errors
 from harness.base.command import child
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -327,8 +329,20 @@ def check(
 def _complaint(what: str, exit_code: int, reader: _Reader) -> str:
     noise = re.compile(r"(Parsing file|Semantic processing of module|Linting of module|\s*$)")
     said = [line for line in reader.parser_output if not noise.match(line)]
-    details = [*reader.errors, *said] or ["TLC gave no reason"]
+    details = _refusals(reader) or [*reader.errors, *said] or ["TLC gave no reason"]
     return f"{what} (exit code {exit_code}):\n" + "\n".join(details)
+
+
+def _refusals(reader: _Reader) -> list[str]:
+    """Returns SANY's errors as a compiler would write them; none if its output has none that can be placed."""
+    log = "\n".join(reader.parser_output)
+    if "*** Errors:" not in log and "***Parse Error***" not in log and "Lexical error" not in log:
+        return []
+    paths = [Path(path) for path in re.findall(r"Parsing file (\S+\.tla)", log)]
+    inside = [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in paths]
+    names = {path.stem: str(path) for path in inside}
+    last = next(reversed(names.values()), "the module")
+    return [str(error) for error in sany_errors(log, names, Span(last, 1, 1))]
 
 
 _MODULE = re.compile(r"^-{4,}\s*MODULE\s+(\w+)", re.MULTILINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,19 @@ def test_a_module_that_does_not_parse_is_a_clear_error(counter: Path) -> None:
     counter.write_text(COUNTER.replace("count' = 0", "count' = nothing"))
     with pytest.raises(tlc.TlcError, match=r"(?s)could not check model.cfg.*nothing"):
         _check(counter, "SPECIFICATION Spec\n")
+
+
+def test_a_module_that_sany_refuses_has_the_errors_of_a_compiler(tmp_path: Path) -> None:
+    (tmp_path / "Wrong.tla").write_text(
+        "---- MODULE Wrong ----\nVARIABLE x\nInit == x = Nothing\nNext == x' = x\n====\n"
+    )
+    (tmp_path / "model.cfg").write_text("INIT Init\nNEXT Next\n")
+    with pytest.raises(tlc.TlcError) as raised:
+        tlc.check(tmp_path / "Wrong.tla", tmp_path / "model.cfg", [])
+    first, *rest = str(raised.value).splitlines()
+    assert first.startswith("TLC could not check model.cfg (exit code 150)"), first
+    assert len(rest) == 1, rest
+    assert re.fullmatch(r"\S*Wrong\.tla:3:13: error: Unknown operator: `Nothing'\.", rest[0]), rest
 
 
 def test_a_property_that_cannot_be_evaluated_at_the_start_is_an_error(counter: Path) -> None:

@@ -2,7 +2,7 @@
 EXTENDS Offload
 
 Step(cell, msg) ==
-  IF Opened(cell)             \* error: Unknown operator: `Opened'
+  IF Opened(cell)             \* error: unknown operator Opened
     THEN Reply(cell, msg)
-    ELSE Drop(cell, message)  \* error: Unknown operator: `message'
+    ELSE Drop(cell, message)  \* error: unknown operator message
 ====
