@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from codegen import ir
+from codegen.c.names import upper
 from codegen.errors import Errors, LayoutInconsistent, meant
 from codegen.layout.schema import (
     ArrayType,
@@ -74,6 +75,9 @@ class Context:
                 for at, member in enumerate(members):
                     if member in members[:at]:
                         self.complain((*place, "enum", at), f"enum {name} has {member} twice", "keep one of them")
+                    elif upper(member) in map(upper, members[:at]):
+                        found = f"enum {name} has members that are both {upper(member)} in C"
+                        self.complain((*place, "enum", at), found, "rename one of them")
                 return ir.Enum(name, tuple(dict.fromkeys(members)))
             case BytesType(bytes=size):
                 return ir.Bytes(self.bound(size, (*place, "bytes"), 1, 1024, 1))

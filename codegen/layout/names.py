@@ -22,6 +22,12 @@ OTHERS = re.compile(
 )
 """Names of headers that every program includes."""
 
+OF_MESSAGES = ("encode", "decode", "bytes")
+"""Methods of the message in Python, and the type whose name a field would hide."""
+
+OF_CELLS = ("spin_lock",)
+"""Members that the generator adds to cells."""
+
 
 def check_module(context: Context) -> None:
     """Checks the module's name: models, conformance and the generated modules find it by the protocol's name."""
@@ -47,6 +53,8 @@ def check_names(context: Context) -> None:
             context.complain(place, f"{place[-1]} is a keyword of C or Python", "choose another name")
         elif OTHERS.fullmatch(str(place[-1])):
             context.complain(place, f"{place[-1]} is a name of C's headers", "choose another name")
+        elif place[-1] in (OF_MESSAGES if place[0] in ("message", "handover") else OF_CELLS):
+            context.complain(place, f"{place[-1]} is a name of the generated code", "choose another name")
     for name in layout.types:
         context.at(("types", name), layout.types[name], name, ("types", name))
         if re.fullmatch(r"u\d+|bool", name):
