@@ -16,6 +16,9 @@ from harness.fuzz_generator.kinds import Array, Bits, Enum, Kind, Number, Opaque
 RISKS = 16
 """One of so many expressions is not written so that it must fit."""
 
+CHOICES_MAX = 1500
+"""Choices for one protocol. From then on each is the first one, which is the simplest. Hypothesis gives up over more."""
+
 LOOP_MAX = 8
 """Ranges have at most so many items."""
 
@@ -32,15 +35,28 @@ class Operator:
     last: int
 
 
+class Choices:
+    """Makes the choices for one protocol. draw: Hypothesis's."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+        self._draw = draw
+        self._left = CHOICES_MAX
+
+    def number(self, low: int, high: int) -> int:
+        """A number in low..high."""
+        self._left -= 1
+        return int(self._draw(st.integers(low, high))) if self._left > 0 else low
+
+
 @dataclass(frozen=True)
 class Drawing:
     """Draws expressions.
 
-    draw: Hypothesis's. atoms: the names in scope, and their parts. depth: how deep an expression may still be.
+    atoms: the names in scope, and their parts. depth: how deep an expression may still be.
     loops: how many loops may still be nested.
     """
 
-    draw: Callable[[st.SearchStrategy[Any]], Any]
+    choices: Choices
     atoms: tuple[Expression, ...]
     operators: tuple[Operator, ...] = ()
     depth: int = 3
@@ -57,7 +73,7 @@ class Drawing:
         return self.one_of(makers)()
 
     def count(self, low: int, high: int) -> int:
-        return int(self.draw(st.integers(low, high)))
+        return self.choices.number(low, high)
 
     def risky(self) -> bool:
         return self.count(0, RISKS - 1) == RISKS - 1

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from harness.fuzz_generator import expressions as ex
-from harness.fuzz_generator.drawing import Drawing, Operator, parts_of
+from harness.fuzz_generator.drawing import Choices, Drawing, Operator, parts_of
 from harness.fuzz_generator.expressions import Expression
 from harness.fuzz_generator.kinds import Array, Bits, Enum, Kind, Number, Opaque, Queue, Record, Several, Truth
 
@@ -196,7 +196,7 @@ class _StepDrawing:
 def programs(draw: Any) -> Program:
     """Draws a protocol of one or two tables and one to three steps."""
     names = itertools.count(1)
-    plain = Drawing(draw, (), names=names)
+    plain = Drawing(Choices(draw), (), names=names)
     tables = tuple(
         _table(plain, name, index) for name, index in [("cell", "where"), ("row", "there")][: plain.count(1, 2)]
     )
