@@ -9,7 +9,7 @@ Pass(entry, msg) == IF msg.delta = 0 THEN Drop(entry, msg) ELSE Continue(entry, 
 Write(own, msg) == Continue([own EXCEPT !.count = 1], msg)
 Fill(own, msg) == Continue([own EXCEPT !.count = 2], msg)
 Find(entry, msg) == Reply([entry EXCEPT !.used = TRUE], msg)
-Count(small, msg) == Continue([small EXCEPT !.count = 1], msg)
+Tally(small, msg) == Continue([small EXCEPT !.count = 1], msg)
 Tell(cell, msg, env) == Continue([cell EXCEPT !.open = TRUE], [msg EXCEPT !.place = env.index])
 TellSome(cell, msg, env) == IF msg.delta = 0 THEN Continue([cell EXCEPT !.open = TRUE], [msg EXCEPT !.place = env.index]) ELSE Continue([cell EXCEPT !.open = TRUE], msg)
 Last(entry, msg) == Reply(entry, msg)
