@@ -15,6 +15,7 @@ FUNCTIONS = frozenset(
             "bpf",
             "clock",
             "complete_row",
+            "rows",
             "count",
             "counters",
             "cpu",
@@ -59,10 +60,10 @@ OPERATORS = frozenset(
 MACROS = frozenset(
     [
         *("PORT", "WIRE_SIZE", "TICK_NS", "TAIL_OVER", "TAIL_MAX", "BRANCHES", "LEAVES", "TERMS", "H", "STEPS_H"),
-        *("COUNTERS", "COUNTER_NAMES", "COUNTERS_XDP", "COUNTERS_TC", "CODEC_H", "HOOKS_H"),
+        *("COUNTERS", "COUNTER_NAMES", "COUNTERS_XDP", "COUNTERS_TC", "CODEC_H", "DRAIN_H", "HOOKS_H"),
     ]
 )
 """Macros of the generated headers, without the protocol's prefix. The layout's constants become macros as well."""
 
-MORE_MACROS = re.compile(r"(WIRE|LEAF|CHOICE|CAPACITY|ROW)_\w+")
+MORE_MACROS = re.compile(r"(WIRE|LEAF|CHOICE|CAPACITY|ROW|ENTRY)_\w+")
 """Macros that the generator makes of fields, leaves, choices and tables."""
