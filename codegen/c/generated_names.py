@@ -52,6 +52,7 @@ OPERATORS = frozenset(
     [
         *("Section", "XdpSections", "XdpStep", "TcSections", "TcStep", "SweepPasses", "RestorePass", "SweepStep"),
         *("TableIndex", "HandedOver", "PassedOn", "UserSection", "UserSections", "UserStep", "SectionsOf", "StepOf"),
+        *("DrainStep", "DrainSynced", "DrainTakes", "DrainWritten", "DrainBegins"),
         *("InitialCell", "TablesOf", "BlankMessage", "Wide", "CellTypes", "MessageType", "CellOK", "MessageOK"),
     ]
 )
