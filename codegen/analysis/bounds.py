@@ -11,6 +11,7 @@ from dataclasses import replace
 from codegen import ir
 from codegen.analysis.conditions import assume, element_interval, interval, size_interval, size_of
 from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, uint_interval
+from codegen.analysis.idle_loops import without_variable
 from codegen.errors import (
     DividendNegative,
     DivisorNotPositive,
@@ -26,7 +27,7 @@ from codegen.errors import (
     interval_text,
 )
 from codegen.ir import Interval, Span
-from codegen.ir.build import BOOL, INTEGER, choice, compare, integer, logic, negation, truth
+from codegen.ir.build import BOOL, INTEGER, compare, integer, logic, negation, truth
 from codegen.ir.walk import evaluations
 from codegen.tla.kinds import element_type
 
@@ -574,29 +575,6 @@ class Bounds:
         above = ir.Arith("-", variable, low, INTEGER, span, EVERYTHING)
         below = ir.Arith("-", high, variable, INTEGER, span, EVERYTHING)
         return facts.with_number(above, Interval(0, INFINITY)).with_number(below, Interval(0, INFINITY))
-
-
-def without_variable(loop: ir.Loop, inside: ir.Expr) -> ir.Expr | None:
-    """Replaces a loop whose body does not use its variable by a short expression; returns None if that cannot be."""
-    span = loop.span
-    if isinstance(loop.domain, ir.Range):
-        some = compare(">=", loop.domain.high, loop.domain.low, span)
-    else:
-        some = compare(">", size_of(loop.domain), integer(0, span), span)
-    match loop:
-        case ir.Quantifier("exists"):
-            return logic("and", [some, inside], span)
-        case ir.Quantifier("forall"):
-            return logic("or", [negation(some, span), inside], span)
-        case ir.First(none=none) if none is not None:
-            return choice(logic("and", [some, inside], span), loop.domain.low, none, span)
-        case ir.Count() if not isinstance(loop.domain, ir.Range):
-            return choice(inside, size_of(loop.domain), integer(0, span), span)
-        case ir.Filter() if loop.domain.type == loop.type and not isinstance(loop.domain, ir.Range):
-            return choice(inside, loop.domain, ir.SetOf((), loop.type, span), span)
-        case ir.Image():
-            return choice(some, ir.SetOf((inside,), loop.type, span), ir.SetOf((), loop.type, span), span)
-    return None
 
 
 def made(value: ir.Expr) -> bool:
