@@ -23,6 +23,7 @@ COMMANDS = (
     "mutants",
     "mutants --steps",
     "fuzz all --minutes 20",
+    "fuzz generator --minutes 60",
     "fuzz crash log",
     "fuzz parsers",
     "fuzz readers",

@@ -196,7 +196,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "SeveralNames": (
         r"""IF \A m \in {1, 2}, n \in cell.members : m # n THEN Reply(cell, msg) ELSE Drop([cell EXCEPT !.key = 0], msg)""",
         [
-            "if (forall m in {1, 2}: (forall n in cell.members: not (m = n)))",
+            "if ((forall n in cell.members: not (1 = n)) and (forall n_2 in cell.members: not (2 = n_2)))",
             "  Reply SeveralNames.1:",
             "else",
             "  Drop SeveralNames.2: cell.key = 0;",
