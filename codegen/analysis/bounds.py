@@ -506,7 +506,7 @@ class Bounds:
         return self.first(expression, ir.expect(domain, ir.Range), inner, facts)
 
     def selected(self, expression: ir.Filter, domain: ir.Expr, inner: Facts) -> Interval | None:
-        """Returns the interval of the numbers that a filter selects; None if they are no numbers."""
+        """Returns the interval of the numbers that a filter selects; None if they are not numbers."""
         element = element_type(domain.type)
         if not isinstance(element, ir.UInt):
             return None

@@ -34,7 +34,7 @@ FILES = ("layout.yaml", "conform.yaml", "MadeSteps.tla")
 
 @dataclass
 class Round:
-    """What a round did. wrong: what it found, or ""; saved: the folder with that protocol."""
+    """The result of a round. wrong: the fault that it found, or ""; saved: the folder with that protocol."""
 
     seed: int
     run: int = 0

@@ -17,7 +17,7 @@ RISKS = 16
 """One of so many expressions is not written so that it must fit."""
 
 CHOICES_MAX = 1500
-"""Choices for one protocol. From then on each is the first one, which is the simplest. Hypothesis gives up over more."""
+"""Choices for one protocol. After them each is the first one, the simplest. Hypothesis gives up over more."""
 
 LOOP_MAX = 8
 """Ranges have at most so many items."""
@@ -69,7 +69,7 @@ class Drawing:
         return choices[self.count(0, len(choices) - 1)]
 
     def made_by(self, *makers: Callable[[], Drawn]) -> Drawn:
-        """What one of these makes."""
+        """Returns an expression that one of these makes."""
         return self.one_of(makers)()
 
     def count(self, low: int, high: int) -> int:

@@ -1,7 +1,7 @@
 """Judges one made-up protocol: it is refused with a reason, or it builds, loads and does what its steps say.
 
-What its steps say is asked of TLC and of the evaluator in `expressions`. What it does is seen in the kernel, and in the
-same C built for the host by gcc, and by clang with its sanitizer of undefined behaviour.
+TLC and the evaluator in `expressions` say what its steps do. They are compared with the kernel, and with the same C
+built for the host by gcc, and by clang with its sanitizer of undefined behaviour.
 """
 
 from __future__ import annotations
