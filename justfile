@@ -53,6 +53,11 @@ kernels *protocol_and_options:
 conform *protocol:
     {{ python }} -m harness.conform "$@"
 
+# Prove that each step and its bytecode are equal for all inputs: `just prove lock Begin`; options: --faults, --seconds
+[group('evidence')]
+prove *protocol_and_step:
+    {{ python }} -m harness.prove "$@"
+
 # Seed faults and fail if one survives
 [group('evidence')]
 mutants *protocol:

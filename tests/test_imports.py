@@ -15,7 +15,7 @@ SHARED = ("base", "data", "rig", "results", "tla", "builds", "histories", "veris
 
 COMMANDS = {
     *("bench", "check", "conform", "demo", "docker", "fill", "fuzz", "kernels", "lint", "mutants", "nightly"),
-    *("fuzz_generator", "operate", "report"),
+    *("fuzz_generator", "operate", "prove", "report"),
 }
 """Rooms that nobody else uses, except for reasons."""
 

@@ -115,6 +115,53 @@ class Conform(Found):
     sources: dict[str, str]
 
 
+# --- prove ---------------------------------------------------------------------------------------
+
+
+class ProvedLeaf(Found):
+    """A leaf of a step. arms: the arms of the decisions that lead to it. why: the reason if it is not proved."""
+
+    arms: str
+    name: str
+    verdict: str
+    proved: bool
+    seconds: float
+    jumps: int
+    why: str
+
+
+class ProvedStep(Found):
+    """A step. why: the reason if no proof was tried."""
+
+    step: str
+    seconds: float
+    leaves: list[ProvedLeaf]
+    why: str
+
+
+class Prove(Found):
+    """One protocol's steps."""
+
+    protocol: str
+    problems: list[str]
+    steps: list[ProvedStep]
+
+    @property
+    def leaves(self) -> int:
+        """The number of leaves of the steps that were tried."""
+        return sum(len(step.leaves) for step in self.steps)
+
+    @property
+    def proved(self) -> int:
+        """The number of leaves that are proved."""
+        return sum(leaf.proved for step in self.steps for leaf in step.leaves)
+
+    @property
+    def steps_proved(self) -> int:
+        """The number of steps of which every leaf is proved."""
+        return sum(bool(step.leaves) and all(leaf.proved for leaf in step.leaves) for step in self.steps)
+
+
 # --- mutants -------------------------------------------------------------------------------------
 
 

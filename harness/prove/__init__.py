@@ -1,0 +1,1 @@
+"""Proves that steps in TLA+ and their bytecode are equal: `just prove`."""

@@ -1,0 +1,121 @@
+"""Proves the steps of protocols, several at a time, and keeps what it finds."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.prove import kept
+from harness.prove.left import LeftStep, left
+from harness.prove.programs import StepFunction
+from harness.prove.proof import StepResult, proved
+from harness.prove.setting import Opened, opened, prepared
+
+WORKERS = 2
+TASKS_OF_A_WORKER = 8
+LEAF_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A step's result, beside what prove.yaml says of it. cached: whether it was known before."""
+
+    result: StepResult
+    told: LeftStep | None
+    cached: bool
+
+    @property
+    def problems(self) -> list[str]:
+        """The differences from prove.yaml, a sentence each."""
+        name, found = self.result.step, []
+        if self.result.reason and self.told is None:
+            found.append(f"{name} is left: {self.result.reason}")
+        for leaf in self.result.leaves:
+            listed = self.told is not None and self.told.has(leaf.arms)
+            if leaf.counterexample:
+                found.append(
+                    f"{name}, leaf {leaf.arms} {leaf.name}: {' and '.join(leaf.counterexample.differs)} differ"
+                )
+            elif not leaf.proved and not listed:
+                found.append(f"{name}, leaf {leaf.arms} {leaf.name} is left: {leaf.reason}")
+            elif leaf.proved and listed:
+                found.append(f"{name}, leaf {leaf.arms} {leaf.name} is proved, but prove.yaml lists it as left")
+        known = {leaf.arms for leaf in self.result.leaves}
+        for arms in self.told.leaves if self.told else ():
+            if arms not in known:
+                found.append(f"{name} has no leaf {arms}, which prove.yaml lists")
+        return found
+
+
+@functools.lru_cache(maxsize=1)
+def _opened(protocol: str, folder: Path, generated: Path | None) -> Opened:
+    return opened(protocol, folder, generated)
+
+
+def _prove(protocol: str, step: str, folder: Path, generated: Path | None, seconds: float) -> StepResult:
+    """Proves one step, in a worker."""
+    ready = _opened(protocol, folder, generated)
+    function = next(each for each in ready.steps if each.name == step)
+    return proved(ready.setting, function, seconds)
+
+
+def results(
+    protocol: str, wanted: str | None, seconds: float, generated: Path | None = None, folder: Path | None = None
+) -> Iterator[Judged]:
+    """Proves the steps of a protocol, or one, and yields each when it is there.
+
+    Raises BuildError, SpecErrors, UnknownStep and others.
+    """
+    folder = folder or kept.PROVE / protocol
+    prepared(protocol, folder, generated)
+    ready = opened(protocol, folder, generated)
+    names = [each.name for each in ready.steps]
+    if wanted is not None and wanted not in names:
+        raise UnknownStep(f"{protocol} has no step {wanted!r}; choose from: {', '.join(names)}")
+    told = left(protocol, names)
+    waiting = []
+    for step in ready.steps:
+        if wanted not in (None, step.name):
+            continue
+        if step.whole_reason:
+            yield Judged(StepResult(step.name, reason=step.whole_reason), told.get(step.name), False)
+            continue
+        key = kept.key(ready.setting, step, ready.module, seconds)
+        result = kept.known(protocol, step.name, key) if generated is None else None
+        if result is not None:
+            yield Judged(result, told.get(step.name), True)
+        else:
+            waiting.append((step, key))
+    yield from _side_by_side(protocol, waiting, folder, generated, seconds, told)
+
+
+def _side_by_side(
+    protocol: str,
+    waiting: list[tuple[StepFunction, str]],
+    folder: Path,
+    generated: Path | None,
+    seconds: float,
+    told: dict[str, LeftStep],
+) -> Iterator[Judged]:
+    if not waiting:
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(
+        min(WORKERS, len(waiting)), mp_context=context, max_tasks_per_child=TASKS_OF_A_WORKER
+    ) as pool:
+        keys = {}
+        for step, key in waiting:
+            keys[pool.submit(_prove, protocol, step.name, folder, generated, seconds)] = key
+        for done in as_completed(keys):
+            result = done.result()
+            if generated is None:
+                kept.keep(protocol, result, keys[done])
+            yield Judged(result, told.get(result.step), False)
+
+
+class UnknownStep(ValueError):
+    """A step that the protocol does not have; the message lists those that it has."""
