@@ -61,7 +61,8 @@ def play(seed: int, programs: int, regressions: Path = REGRESSIONS) -> Round:
         if not found.wrong and (done.returncode > 0 or -done.returncode in FAULTS):
             found.wrong = f"the round ended with {done.returncode}:\n{done.stderr[-3000:]}"
         if found.wrong:
-            found.saved = _save(folder / "spec" / NAME, found.wrong, regressions)
+            [last] = folder.iterdir()
+            found.saved = _save(last / "spec" / NAME, found.wrong, regressions)
     return found
 
 

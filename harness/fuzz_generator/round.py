@@ -1,11 +1,12 @@
 """python -m harness.fuzz_generator.round SEED PROGRAMS FOLDER: plays one round, in a process of its own.
 
-The sanitizer ends the process where C does what it may not. FOLDER/spec then has the protocol. Prints a line of JSON
-for each protocol, and one with `wrong` if the round found something. Hypothesis makes that as short as it can.
+The sanitizer ends the process where C does what it may not. FOLDER then has the protocol. Prints a line of JSON for
+each protocol, and one with `wrong` if the round found something. Hypothesis makes that as short as it can.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import sys
@@ -18,7 +19,11 @@ from harness.fuzz_generator.programs import Program, programs
 
 
 def play(number: int, examples: int, folder: Path) -> None:
-    """Plays a round. Raises Wrong with the last protocol in FOLDER/spec."""
+    """Plays a round. Raises Wrong, and leaves the last protocol as the only folder in FOLDER.
+
+    Each protocol has a folder of its own: the dynamic linker takes a library of the same path for the same library.
+    """
+    tried = itertools.count()
 
     @seed(number)
     @settings(
@@ -31,7 +36,7 @@ def play(number: int, examples: int, folder: Path) -> None:
     @given(programs())
     def judged(program: Program) -> None:
         shutil.rmtree(folder, ignore_errors=True)
-        found = judge(program, folder)
+        found = judge(program, folder / str(next(tried)))
         print(json.dumps({"refused": found.refused, "inputs": found.inputs}), flush=True)
 
     judged()
