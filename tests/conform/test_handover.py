@@ -24,7 +24,7 @@ OnRequest(hall, msg) ==
   IN  CASE msg.kind # "Fetch" -> NotARequest :: Drop(hall, msg)
         [] peg > 0 -> Reply([hall EXCEPT !.pegs[peg].taken = FALSE, !.round = (@ + 1) % Rounds],
                             [msg EXCEPT !.kind = "Fetched", !.label = hall.pegs[peg].label])
-        [] OTHER -> Forward(hall, [msg EXCEPT !.round = hall.round, !.label = hall.pegs[1].label,
+        [] OTHER -> Forward(hall, [msg EXCEPT !.round = hall.round,
                                               !.free = {i \\in 0..Pegs - 1 : ~ hall.pegs[i + 1].taken}])
 Find(cellar, msg, env) ==
   LET box == FirstIndex(1, Boxes, 0, LAMBDA j : cellar.boxes[j].coat = msg.coat /\\ cellar.boxes[j].hash = msg.hash)
