@@ -405,14 +405,13 @@ class Drawing:
 
     def array(self, kind: Array) -> Expression:
         own, below = self.of_kind(kind), self.deeper()
-        match self.count(0, 2):
-            case 0 if own:
-                return ex.except_(self.one_of(own), [self.update_of(self.index(kind), kind.item)])
-            case 1 if self.loops:
-                name = self.name("e")
-                inside = self.looping(ex.bound(name, 1, kind.size), *self.elements(name, kind.size))
-                return ex.function(kind, name, inside.expression(kind.item))
-        return ex.items(kind, [below.expression(kind.item) for _ in range(kind.size)])
+        if own and self.count(0, 1):
+            return ex.except_(self.one_of(own), [self.update_of(self.index(kind), kind.item)])
+        if self.risky():
+            return ex.items(kind, [below.expression(kind.item) for _ in range(kind.size)])
+        name = self.name("e")
+        inside = self.looping(ex.bound(name, 1, kind.size), *self.elements(name, kind.size))
+        return ex.function(kind, name, inside.expression(kind.item))
 
     def index(self, kind: Array) -> ex.Path:
         """A path to an element."""

@@ -1,4 +1,4 @@
-"""The results of proofs, as harness/results keeps them for the report."""
+"""The results of proofs."""
 
 from __future__ import annotations
 
