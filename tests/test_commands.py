@@ -26,7 +26,7 @@ COMMANDS = {
     "check limiter": 2,
     "conform limiter": 5,
     "mutants --sample 24": 20,
-    "mutants --steps --sample 60": 15,
+    "mutants --steps lock --sample 60": 15,
     "bench all --quick --runs 1 --seconds 0.1": 15,
 }
 

@@ -57,7 +57,8 @@ def play(seed: int, programs: int, regressions: Path = REGRESSIONS) -> Round:
             check=False,
         )
         for line in done.stdout.splitlines():
-            _count(found, json.loads(line))
+            if line.startswith("{"):  # others are Hypothesis's own
+                _count(found, json.loads(line))
         if not found.wrong and (done.returncode > 0 or -done.returncode in FAULTS):
             found.wrong = f"the round ended with {done.returncode}:\n{done.stderr[-3000:]}"
         if found.wrong:
