@@ -20,8 +20,11 @@ HERE = Path(__file__).parent
 PROVE = BUILD / "prove"
 
 
-def key(setting: Setting, step: StepFunction, module: Module, seconds: float) -> str:
-    """A hash of the bytecode, the types, the TLA+ that the step reaches, the prover's sources and Z3's version."""
+def key(setting: Setting, step: StepFunction, module: Module, options: object) -> str:
+    """A hash of the bytecode, the types, the TLA+ that the step reaches, the prover's sources and Z3's version.
+
+    options: whatever else the result depends on.
+    """
     objects = setting.objects[step.daemon]
     tags = ("message", "env", step.struct_tag(setting.protocol.name))
     parts: list[object] = [
@@ -34,7 +37,7 @@ def key(setting: Setting, step: StepFunction, module: Module, seconds: float) ->
         reached(module, step.name),
         [path.read_bytes() for path in sorted(HERE.glob("*.py"))],
         z3.get_version_string(),
-        seconds,
+        options,
     ]
     return hashlib.sha256("\0".join(map(repr, parts)).encode()).hexdigest()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import Field
+
 from codegen.errors import LayoutInvalid, SpecErrors
 from harness.base.protocols import SPEC
 from harness.base.yaml_documents import Strict, read_placed
@@ -22,10 +24,18 @@ class LeftStep(Strict):
         return not self.leaves or arms in self.leaves
 
 
-class LeftFile(Strict):
-    """The file. left: by the name of the step."""
+class Reach(Strict):
+    """The only messages that reach a step, by their kind; the generator relies on it too."""
 
-    left: dict[str, LeftStep]
+    kinds: tuple[str, ...]
+    reason: str
+
+
+class LeftFile(Strict):
+    """The file. Both by the name of the step."""
+
+    left: dict[str, LeftStep] = Field(default_factory=dict)
+    reached_by: dict[str, Reach] = Field(default_factory=dict)
 
 
 def path_of(protocol: str) -> Path:
@@ -33,20 +43,27 @@ def path_of(protocol: str) -> Path:
     return SPEC / protocol / "prove.yaml"
 
 
-def left(protocol: str, steps: list[str], path: Path | None = None) -> dict[str, LeftStep]:
-    """The leaves that a protocol leaves, by step.
+def told(protocol: str, steps: list[str], kinds: tuple[str, ...], path: Path | None = None) -> LeftFile:
+    """Reads what a protocol leaves and assumes. kinds: all kinds of messages.
 
-    Raises SpecErrors for a malformed file, and for a step that does not exist.
+    Raises SpecErrors for a malformed file, and for a step or a kind that does not exist.
     """
     path = path or path_of(protocol)
     if not path.exists():
-        return {}
+        return LeftFile()
     document, source = read_placed(path, LeftFile, DESCRIBED_IN)
     errors = [
-        LayoutInvalid(source.span("left", name), f"{protocol} has no step {name}", f"its steps are {', '.join(steps)}")
-        for name in document.left
+        LayoutInvalid(source.span(key, name), f"{protocol} has no step {name}", f"its steps are {', '.join(steps)}")
+        for key in ("left", "reached_by")
+        for name in getattr(document, key)
         if name not in steps
+    ]
+    errors += [
+        LayoutInvalid(source.span("reached_by", name), f"there is no kind {kind}", f"the kinds are {', '.join(kinds)}")
+        for name, reach in document.reached_by.items()
+        for kind in reach.kinds
+        if kind not in kinds
     ]
     if errors:
         raise SpecErrors(list(errors))
-    return document.left
+    return document

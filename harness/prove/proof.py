@@ -17,7 +17,7 @@ import z3
 
 from codegen import ir
 from harness.data.packing import Struct
-from harness.prove import terms, values
+from harness.prove import solving, terms, values
 from harness.prove.bytecode import Function, ObjectFile
 from harness.prove.evaluator import Evaluator
 from harness.prove.inputs import Comparison, Difference, Input, Maker, from_word
@@ -120,11 +120,17 @@ class LargeSet(Exception):
 
 
 class StepProof:
-    """The proof of one step. counts: the number of elements of some sets; see inputs.Maker."""
+    """The proof of one step. counts: the number of elements of some sets; see inputs.Maker.
 
-    def __init__(self, setting: Setting, step: StepFunction, limit: Limit, counts: Mapping[str, int]) -> None:
+    kinds: the kinds of the messages that reach the step; all if there are none.
+    """
+
+    def __init__(
+        self, setting: Setting, step: StepFunction, limit: Limit, counts: Mapping[str, int], kinds: tuple[str, ...] = ()
+    ) -> None:
         terms.forget()
         self._counts = counts
+        self._kinds = kinds
         self._setting = setting
         self._step = step
         self._limit = limit
@@ -136,6 +142,9 @@ class StepProof:
         self._cell: Input | None = None if step.whole else self._made(CELL, step.cell, {})
         self._memory = self._regions()
         self.assumed = [each for one in self._inputs() for each in one.assumed]
+        if kinds:
+            kind = cast(values.Text, self._message.value.fields["kind"])
+            self.assumed.append(terms.any_of([values.is_text(kind, each) for each in kinds]))
         if "index" in dict(protocol.env.fields) and not step.whole:
             index = cast(values.Integer, self._environment.value.fields["index"])
             self.assumed.append(values.less(index, values.integer(step.table.capacity)))
@@ -225,7 +234,7 @@ class StepProof:
         verdict = cast(values.Text, leaf.result.fields["verdict"]).members[0]
         jumps, reason, refuted = 0, "", None
         for count in range(of.most + 1):
-            case = StepProof(self._setting, self._step, self._limit, {**self._counts, of.name: count})
+            case = StepProof(self._setting, self._step, self._limit, {**self._counts, of.name: count}, self._kinds)
             for found in case.leaves({leaf.path}):
                 jumps = max(jumps, found.jumps)
                 if found.reason:
@@ -372,12 +381,15 @@ class StepProof:
         return found
 
 
-def proved(setting: Setting, step: StepFunction, seconds: float, until_refuted: bool = False) -> StepResult:
+def proved(
+    setting: Setting, step: StepFunction, seconds: float, kinds: tuple[str, ...] = (), until_refuted: bool = False
+) -> StepResult:
     """Proves a step. seconds: of CPU time, for each leaf. until_refuted: whether to stop at the first refuted leaf."""
     began = time.process_time()
     result = StepResult(step.name)
     limit = Limit(seconds)
-    for leaf in StepProof(setting, step, limit, {}).leaves():
+    solving.forget()
+    for leaf in StepProof(setting, step, limit, {}, kinds).leaves():
         result.leaves.append(leaf)
         if until_refuted and leaf.counterexample:
             break

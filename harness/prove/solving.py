@@ -18,6 +18,8 @@ from harness.prove.terms import Bits, Truth
 QUICK = 10_000_000
 BRANCH = 4_000_000
 """The most that a question may cost, in Z3's own measure: so the answer does not depend on the machine."""
+BRANCHES_SECONDS = 10.0
+"""CPU time for the questions about the ways of one run. After that, all ways are possible."""
 LOGIC = "QF_BV"
 """Bits without quantifiers: Z3 has a solver for them that is much faster than its general one."""
 INDEX_BITS = range(2, 7)
@@ -50,7 +52,10 @@ class Limit:
 
 
 class Branches:
-    """Says which ways through a program are possible under a condition. A doubt counts as possible."""
+    """Says which ways through a program are possible under a condition. A doubt counts as possible.
+
+    _kept keeps terms alive, as _known has their numbers.
+    """
 
     def __init__(self, assumed: list[Truth], limit: Limit) -> None:
         self._solver = z3.SolverFor(LOGIC)
@@ -59,17 +64,21 @@ class Branches:
         self._limit = limit
         self._known: dict[frozenset[int], bool] = {}
         self._kept: list[Truth] = []
+        self._spent = 0.0
 
     def feasible(self, way: tuple[Truth, ...]) -> bool:
         """Whether the conditions may hold together with those assumed."""
         key = frozenset(each.get_id() for each in way)
         if key not in self._known:
-            _ = self._limit.left
+            if self._spent > BRANCHES_SECONDS:
+                return True
+            _, began = self._limit.left, time.process_time()
             self._kept += way
             self._solver.push()
             self._solver.add(*way)
             self._known[key] = self._solver.check() != z3.unsat
             self._solver.pop()
+            self._spent += time.process_time() - began
         return self._known[key]
 
 
@@ -212,6 +221,11 @@ def _equations(condition: Truth) -> list[Truth]:
 
 
 _variables: dict[int, tuple[z3.ExprRef, frozenset[str]]] = {}
+
+
+def forget() -> None:
+    """Clears what is remembered of terms."""
+    _variables.clear()
 
 
 def variables(term: z3.ExprRef) -> frozenset[str]:

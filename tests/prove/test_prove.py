@@ -93,8 +93,23 @@ def test_a_step_that_does_not_exist_cannot_be_left(tmp_path) -> None:
     path = tmp_path / "prove.yaml"
     path.write_text("left:\n  Nowhere: {reason: because}\n")
     with pytest.raises(SpecErrors) as found:
-        left.left("lock", ["Begin"], path)
+        left.told("lock", ["Begin"], ("Open",), path)
     assert str(found.value.errors[0]).endswith("2:3: error: lock has no step Nowhere; its steps are Begin")
+
+
+def test_a_kind_that_does_not_exist_cannot_reach_a_step(tmp_path) -> None:
+    path = tmp_path / "prove.yaml"
+    path.write_text("reached_by:\n  Begin: {kinds: [Opened], reason: because}\n")
+    with pytest.raises(SpecErrors) as found:
+        left.told("lock", ["Begin"], ("Open",), path)
+    assert str(found.value.errors[0]).endswith("2:3: error: there is no kind Opened; the kinds are Open")
+
+
+def test_a_leaf_that_no_message_of_some_kinds_reaches_does_not_count(protocol) -> None:
+    ready = protocol("lock")
+    step = next(each for each in ready.steps if each.name == "Issue")
+    assert len(proved(ready.setting, step, SECONDS).leaves) == 2
+    assert len(proved(ready.setting, step, SECONDS, ("Opened",)).leaves) == 1
 
 
 def test_a_result_is_kept_as_it_is(tmp_path, monkeypatch) -> None:
