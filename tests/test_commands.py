@@ -63,8 +63,8 @@ def test_every_recipe_is_documented_and_grouped():
     ).stdout
     recipes = [line.strip() for line in listed.splitlines()[1:] if line.strip() and not line.strip().startswith("[")]
     wanted = (
-        "bench build check conform demo docker fill fresh fuzz generate kernels lint load mutants nightly purge "
-        "recover report serve status test unload veristat"
+        "bench build check conform demo docker fill fresh fuzz generate kernels lint load mutants nightly prove "
+        "purge recover report serve status test unload veristat"
     )
     assert sorted({line.split()[0] for line in recipes}) == wanted.split()
     assert all("#" in line for line in recipes), "a recipe without a comment"
