@@ -16,8 +16,11 @@ from codegen.analysis.step_facts import facts_of
 from codegen.assemble.drain import compile_daemon_steps, with_drain
 from codegen.assemble.protocol import assemble
 from codegen.assemble.steps import StepCompiler, compile_steps, fitted
+from codegen.c.names import Names
 from codegen.checks import constants, when
 from codegen.checks.run import check_steps
+from codegen.emit.branch_numbers import Leaves
+from codegen.emit.stack import Stack
 from codegen.errors import Errors, SpecErrors
 from codegen.layout.folders import Folders
 from codegen.layout.read import read_layout
@@ -67,4 +70,8 @@ def _compile(
     files = [*resolved.source.files, *module.files.values()]
     sources = tuple(dict.fromkeys(folders.display.name(path) for path in files))
     declared = frozenset(module.constants[uid].name for uid in module.declared)
-    return with_drain(assemble(resolved, declared, known, sources), resolved, daemon_known)
+    protocol = with_drain(assemble(resolved, declared, known, sources), resolved, daemon_known)
+    if not errors.found:
+        names = Names(protocol.name)
+        Stack(protocol, names, Leaves(protocol, names).steps).check(errors)
+    return protocol

@@ -131,6 +131,10 @@ class LoopUnbounded(SpecError):
     """A loop with too many iterations."""
 
 
+class StackTooSmall(SpecError):
+    """A step of the kernel that needs more than the stack has."""
+
+
 class NoneChosen(SpecError):
     """A CHOOSE that may have nothing to choose from."""
 

@@ -15,6 +15,7 @@ from codegen.emit.types import (
     c_type,
     declared_types,
     handover_place,
+    memory_layout,
     packet_fields,
 )
 from codegen.ir import (
@@ -31,7 +32,7 @@ from codegen.ir import (
 from codegen.ir.measure import is_scalar
 
 
-def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:
+def codec_context(protocol: Protocol, names: Names, message_in_map: bool) -> dict[str, Any]:
     fields = packet_fields(protocol)
     wire, handover = fields[: len(protocol.wire)], fields[len(protocol.wire) :]
     late = handed_over_hashes(protocol)
@@ -39,6 +40,8 @@ def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "header": names.file(".h"),
         "message": names.tag(protocol.message),
         "wire_size": fields[-1].offset + fields[-1].size,
+        "message_map": message_in_map,
+        "cleared": _cleared(protocol) if message_in_map else [],
         "fields": [_c_field(names, each) for each in wire],
         "handover": [_c_field(names, each) for each in handover],
         "handover_size": handover_place(protocol)[1],
@@ -49,6 +52,23 @@ def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "valid": _valid(names, wire),
         "handover_valid": _valid(names, handover),
     }
+
+
+def _cleared(protocol: Protocol) -> list[str]:
+    """Returns statements that clear the fields which no packet has, one by one.
+
+    The message is too large for an initializer: clang would call memset(), which BPF does not have.
+    """
+    found = []
+    for name, type_ in protocol.message.fields:
+        if name in protocol.wire or (protocol.tail is not None and name == protocol.tail.field):
+            continue
+        member = f"message->{field(name)}"
+        size, alignment = memory_layout(type_)
+        found.append(
+            f"{member} = 0" if is_scalar(type_) else f"stepwise_clear((unsigned char *)&{member}, {size}, {alignment})"
+        )
+    return found
 
 
 def tail_macros(protocol: Protocol, names: Names) -> dict[str, Any] | None:

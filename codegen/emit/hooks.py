@@ -190,10 +190,11 @@ class Hook:
 class Hooks:
     """Describes the hooks of one protocol. After that, `functions` has the function of each section once."""
 
-    def __init__(self, protocol: Protocol, names: Names, steps: Steps):
+    def __init__(self, protocol: Protocol, names: Names, steps: Steps, message_in_map: bool):
         self._protocol = protocol
         self._names = names
         self._steps = steps
+        self._message_in_map = message_in_map
         self._tables: dict[str, TableLayout] = {table.name: table for table in protocol.tables}
         self.functions: dict[str, SectionFunction] = {}
 
@@ -359,6 +360,8 @@ class Hooks:
         name = names.function(step.name, "on", table.name)
         if name not in self.functions:
             message = self._protocol.message
+            # A message in a map is not copied for a retry: the verifier knows nothing of its values.
+            copied = not self._message_in_map
             taken = {"message", "environment", "element", "before", "outcome"} | {
                 one.local for one in self._saved(facts)
             }
@@ -376,9 +379,9 @@ class Hooks:
                 environment=step.env is not None,
                 saved=(),
                 retried=retried,
-                read=self._members(message, {*facts.message_read, *facts.written}),
+                read=self._members(message, {*facts.message_read, *facts.written}) if copied else (),
                 environment_read=self._members(self._protocol.environment, facts.environment_read),
-                written=self._members(message, facts.written),
+                written=self._members(message, facts.written) if copied else (),
             )
         if retried:
             self.functions[name] = replace(self.functions[name], retried=True)

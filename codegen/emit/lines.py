@@ -15,6 +15,9 @@ class Lines:
         self.depth = depth
         self._first = 0  # the first line of the block that is being written
         self._declarations = 0  # number of its lines with declarations
+        self._alive = 0  # bytes of the structs that are declared where the text is
+        self.stack = 0
+        """The most bytes of structs that are alive at once. Numbers are in registers, or few."""
 
     def nested(self) -> Lines:
         """Returns empty statements for a block inside this one; the caller adds them later."""
@@ -35,9 +38,15 @@ class Lines:
             self._declare(f"{declared};", [])
             self.add(f"{declared.rpartition(' ')[2].lstrip('*')} = {value};")
 
-    def declare(self, declared: str) -> None:
-        """Declares a variable without a value, at the start of its block."""
+    def declare(self, declared: str, size: int = 0) -> None:
+        """Declares a variable without a value, at the start of its block. `size`: the bytes of a struct."""
+        self.keep(size)
         self._declare(f"{declared};", self.lines[self._end :] if self._only_declared() else [])
+
+    def keep(self, size: int, more: int = 0) -> None:
+        """Counts bytes that are on the stack until the block ends, and `more` that are there for a moment."""
+        self._alive += size
+        self.stack = max(self.stack, self._alive + more)
 
     @property
     def _end(self) -> int:
@@ -78,12 +87,12 @@ class Lines:
     @contextmanager
     def block(self, head: str, tail: str = "}") -> Iterator[None]:
         self.add(head + " {")
-        outer = self._first, self._declarations
+        outer = self._first, self._declarations, self._alive
         self._first, self._declarations = len(self.lines), 0
         with self.indented():
             yield
         self.finished()
-        self._first, self._declarations = outer
+        self._first, self._declarations, self._alive = outer
         self.add(tail)
 
 

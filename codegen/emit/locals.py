@@ -26,12 +26,12 @@ class Locals:
         if isinstance(value, (Quantifier, First, Count)) and not isinstance(value.domain, SetOf):
             self.context.hint = name  # The loop's result is itself the local.
             return Place(self.scalars.scalar(value).text)
-        local = self.context.fresh(name)
         if is_scalar(type_):
+            local = self.context.fresh(name)
             text = self.scalars.scalar(value)
             self.context.lines.define(f"{self.type_of(value)} {local}", text, const=True)
         else:
-            self.context.lines.declare(f"{c_type(self.names, type_)} {local}")
+            local = self.context.structure(type_, name)
             self.values.into(Place(local), type_, value)
         return Place(local)
 

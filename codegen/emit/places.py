@@ -5,7 +5,7 @@ from __future__ import annotations
 from codegen.c.names import ENVIRONMENT, field
 from codegen.emit.c_text import Place
 from codegen.emit.step_context import StepContext, index_key
-from codegen.emit.types import Vector, c_type
+from codegen.emit.types import Vector
 from codegen.emit.writers import ScalarWriter, ValueWriter
 from codegen.ir import TERMS, Array, Expr, Field, Index, Int, Record, Sequence, Set, Table, Type, Var
 from codegen.ir.measure import is_scalar
@@ -42,8 +42,7 @@ class Places:
                     return found.item(self.position(base.type, expr.index))
                 at = self.helpers.at(base.type)
                 return Place(f"{at}({self.place(base).address}, {self.scalars.scalar(expr.index)})", True)
-        local = self.context.fresh(_label(expr))
-        self.context.lines.declare(f"{c_type(self.names, expr.type)} {local}")
+        local = self.context.structure(expr.type, _label(expr))
         self.values.into(Place(local), expr.type, expr)
         return Place(local)
 

@@ -11,6 +11,7 @@ from codegen.emit.hooks import GUARDED, Hooks
 from codegen.emit.identity import layout_id, tells_peers
 from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.restore import restore_context
+from codegen.emit.stack import Stack, message_layout
 from codegen.emit.steps import element_type, is_lined, value_type
 from codegen.emit.types import bytes_alignment, c_type, handover_place, packet_fields
 from codegen.ir import TERMS, Bytes, Protocol, Section, Table, TableLayout, expect
@@ -38,7 +39,8 @@ class Programs:
         self.protocol = protocol
         self.names = names
         self.numbers = numbers
-        hooks = Hooks(protocol, names, numbers.steps)
+        self.message_in_map = Stack(protocol, names, numbers.steps).message_in_map
+        hooks = Hooks(protocol, names, numbers.steps, self.message_in_map)
         self.xdp = hooks.hook(protocol.xdp)
         self.tc = hooks.hook(protocol.tc) if protocol.tc else None
         self.sweeps = [self._sweep(hooks, one) for one in protocol.sweep]
@@ -97,10 +99,13 @@ class Programs:
             "xdp": self.xdp,
             "tc": self.tc,
             "sweeps": self.sweeps,
+            "sweeps_restore": any(sweep["hook"].restored for sweep in self.sweeps),
             "sweeps_now": any(sweep["hook"].now for sweep in self.sweeps),
             "now": self._now() if self._kernel_asks_for_now() else None,
             "cpu": self._cpu() if self.xdp.cpu or (self.tc is not None and self.tc.cpu) else None,
             "message": self.names.tag(self.protocol.message),
+            "message_map": self.message_in_map,
+            "message_alignment": message_layout(self.protocol)[1],
             "environment": self.names.tag(self.protocol.environment),
             "hooks_header": self.names.file("_hooks.h"),
             "steps_header": self.names.file("_steps.h"),

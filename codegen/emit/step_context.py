@@ -13,8 +13,8 @@ from codegen.c.names import Names, variable
 from codegen.emit.c_text import ATOM, Place, Text, kind_of_width
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import Lines
-from codegen.emit.types import c_type
-from codegen.ir import Expr, Interval, UInt, expect
+from codegen.emit.types import c_type, stack_bytes
+from codegen.ir import Bytes, Expr, Interval, Type, UInt, expect
 from codegen.ir.locations import is_path, location
 
 ItemKey = tuple[str, int]
@@ -59,6 +59,14 @@ class StepContext:
         name, self.hint = self.hint or name, ""
         return self.fresh(name)
 
+    def structure(self, type_: Type, name: str) -> str:
+        """Declares a local for a value that is not a scalar, and returns its name."""
+        local = self.fresh(name)
+        # A local for opaque bytes exchanges them with others, which are on the stack for that time too.
+        values = 2 if isinstance(type_, Bytes) else 1
+        self.lines.declare(f"{c_type(self.names, type_)} {local}", values * stack_bytes(type_))
+        return local
+
     def number(self, local: str, interval: Interval, initial: object) -> Text:
         """Declares a local for a number within an interval, and returns it."""
         bits = max(1, interval.high.bit_length())
@@ -85,6 +93,7 @@ class StepContext:
             value = render()
             return value, self.lines.finished()
         finally:
+            outer.keep(self.lines.stack)
             self.lines = outer
 
     @contextmanager

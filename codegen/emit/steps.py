@@ -190,6 +190,7 @@ class StepWriter:
         times = self.parts[end.operator]
         name = self.names.function(self.step.name, end.operator, *([str(times)] if times > 1 else []))
         self.functions.append(part.function(name, end.operator, end.span, parameters))
+        self.context.lines.keep(0, part.context.lines.stack)
         self._quote(end.span)
         self.context.lines.add(f"return {name}({', '.join(arguments)});")
 

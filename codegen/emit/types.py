@@ -38,6 +38,9 @@ from codegen.ir.walk import children
 
 WORD_BITS = 64
 
+SLOT_BYTES = 8
+"""The bytes of a number on a program's stack."""
+
 
 class GeneratorError(Exception):
     """An emitter cannot render a part of the IR. It is a bug of a pass, not of the user."""
@@ -105,6 +108,24 @@ def memory_layout(type_: Type) -> tuple[int, int]:
             members = [(size * vector.size, alignment)]
         return struct_layout(members + ([_integer_layout(vector.count_bits)] if vector.counted else []))
     return _integer_layout(width_bits(type_))
+
+
+def stack_bytes(type_: Type) -> int:
+    """Returns about how many bytes of a program's stack a value takes, whose parts clang keeps apart.
+
+    A number that is in no register takes a whole slot, and so does each part of opaque bytes that is copied at once.
+    """
+    if isinstance(type_, Record):
+        return sum(stack_bytes(inner) for _, inner in type_.fields)
+    if is_vector(type_) and not Vector.of(type_).packed:
+        vector = Vector.of(type_)
+        return vector.size * stack_bytes(vector.element) + (SLOT_BYTES if vector.counted else 0)
+    if is_vector(type_):
+        return 2 * SLOT_BYTES
+    if is_scalar(type_):
+        return SLOT_BYTES
+    size, alignment = memory_layout(type_)
+    return SLOT_BYTES * size // alignment
 
 
 def _integer_layout(bits: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from codegen.emit.locals import Locals
 from codegen.emit.loops import Loops
 from codegen.emit.places import Places
 from codegen.emit.step_context import StepContext
-from codegen.emit.types import GeneratorError, Vector, c_type
+from codegen.emit.types import GeneratorError, Vector, c_type, stack_bytes
 from codegen.emit.writers import ScalarWriter
 from codegen.ir import (
     Append,
@@ -220,6 +220,7 @@ class Values:
         item = Place(self.context.fresh("item"))
         found = f"*{self.helpers.at(type_)}({target.address}, {index})"
         self.context.lines.define(f"{c_type(self.names, vector.element)} {item.text}", found)
+        self.context.lines.keep(stack_bytes(vector.element))
         self.put(item, vector.element, rest, value)
         self.context.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from codegen import ir
+from codegen.ir.measure import width_bits
 from codegen.layout.context import Context
 from codegen.layout.schema import Local
 from codegen.layout.source import Place
 from codegen.layout.versions import version
+
+PAYLOAD_BYTES_MAX = 1500 - 40 - 8
+"""The room in a frame of Ethernet, with IPv6 and UDP. A longer message would arrive in fragments, as foreign."""
 
 WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
 
@@ -47,6 +51,15 @@ def check_wire(context: Context, message: ir.Record) -> None:
             context.complain(
                 (part, name), f"{part}.{name} cannot be on the wire", "its type must be uN, bool, enum, bytes or bits"
             )
+    tail = context.layout.tail.field if context.layout.tail else None
+    bodies = [kind for name, kind in message.fields if name not in context.layout.local and name != tail]
+    size = sum(-(-width_bits(kind) // 8) for kind in bodies if isinstance(kind, WIRE_TYPES))
+    if size > PAYLOAD_BYTES_MAX:
+        context.complain(
+            ("message",),
+            f"a message has {size} bytes on the wire, but a packet has room for {PAYLOAD_BYTES_MAX}",
+            "make its fields smaller, or send long values in several messages",
+        )
     if context.layout.handover and context.layout.hooks.user is None:
         context.complain(
             ("handover",), "there are handover fields, but no user hook", "make them local, or add hooks.user"

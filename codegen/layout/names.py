@@ -14,7 +14,7 @@ from codegen.layout.schema import RecordType
 from codegen.layout.sections import SectionPlan
 from codegen.layout.source import Place
 
-MAPS = ("counters", "sweep_state")
+MAPS = ("counters", "message_state", "sweep_state")
 """Maps that the generator adds to those of the layout."""
 
 OTHERS = re.compile(

@@ -145,6 +145,29 @@ static __always_inline void stepwise_copy(unsigned char *to, const unsigned char
 		stepwise_write_bytes(to + at, alignment, stepwise_read_bytes(from + at, alignment));
 }
 
+/* Clears memory, aligned to `alignment`, which divides the size; both are constants. */
+static __always_inline void stepwise_clear(unsigned char *to, __u32 size, __u32 alignment)
+{
+	STEPWISE_UNROLL
+	for (__u32 at = 0; at < size; at += alignment) {
+		stepwise_write_bytes(to + at, alignment, 0);
+		asm volatile(""
+			     :
+			     :
+			     : "memory"); /* else clang calls memset(), which BPF does not have */
+	}
+}
+
+/*
+ * Adds up many bytes one after the other. Otherwise clang would make a tree of the sum, whose parts
+ * do not fit the stack.
+ */
+#define STEPWISE_IN_ORDER(many, sum)                               \
+	do {                                                       \
+		if (many)                                          \
+			asm volatile("" : "+r"(sum) : : "memory"); \
+	} while (0)
+
 /*
  * Returns the one's complement sum, in memory order, of `size` bytes (a constant) that start
  * `offset` bytes into a checksummed area. Not folded: 64 bits do not overflow.
@@ -156,8 +179,10 @@ static __always_inline __u64 stepwise_sum(const unsigned char *from, __u32 size,
 
 	if (size >= 4) {
 		STEPWISE_UNROLL
-		for (; at + 4 <= size; at += 4)
+		for (; at + 4 <= size; at += 4) {
 			sum += STEPWISE_READ(__u32, from + at);
+			STEPWISE_IN_ORDER(size > 256, sum);
+		}
 		if (at + 2 <= size) {
 			sum += STEPWISE_READ(__u16, from + at);
 			at += 2;
@@ -236,9 +261,11 @@ static __always_inline bool stepwise_differs(const unsigned char *left, const un
 	__u64 difference = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 at = 0; at < size; at += alignment)
+	for (__u32 at = 0; at < size; at += alignment) {
 		difference |= stepwise_read_bytes(left + at, alignment) ^
 			      stepwise_read_bytes(right + at, alignment);
+		STEPWISE_IN_ORDER(size > 24 * alignment, difference);
+	}
 	asm("" : "+r"(difference)); /* else clang makes a branch for each part */
 	return difference;
 }
@@ -276,8 +303,10 @@ static __always_inline __u64 stepwise_blank(unsigned char *payload, __u32 offset
 	__u64 some = 0, before;
 
 	STEPWISE_UNROLL
-	for (__u32 at = 0; at < size; at += 8)
+	for (__u32 at = 0; at < size; at += 8) {
 		some |= stepwise_read_bytes(payload + offset + at, size - at < 8 ? size - at : 8);
+		STEPWISE_IN_ORDER(size > 256, some);
+	}
 	if (!some)
 		return 0;
 	before = stepwise_sum(payload + offset, size, offset);
