@@ -15,6 +15,9 @@ from codegen.ir.measure import is_scalar, is_vector
 UNROLL_MAX = 32
 """Loops with more iterations are not unrolled."""
 
+HIDDEN_INDEX = "\tindex = stepwise_index(index);\n"
+"""clang may know more of an index than the verifier, such as that of a remainder. It would compute an address."""
+
 
 def unroll(iterations: int) -> str:
     return "\tSTEPWISE_UNROLL\n" if iterations <= UNROLL_MAX else ""
@@ -313,7 +316,7 @@ class Helpers:
         result = element if is_scalar(vector.element) else f"const {element} *"
         reference = "" if is_scalar(vector.element) else "&"
         body = (
-            f"{unroll(vector.size - 1)}\tfor (__u32 i = 0; i < {vector.size - 1}; i++)\n"
+            f"{HIDDEN_INDEX}{unroll(vector.size - 1)}\tfor (__u32 i = 0; i < {vector.size - 1}; i++)\n"
             f"\t\tif (index == i + 1)\n\t\t\treturn {reference}vector->items[i];\n"
             f"\treturn {reference}vector->items[{vector.size - 1}];\n"
         )
@@ -336,7 +339,7 @@ class Helpers:
             )
         else:
             body = (
-                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+                f"{HIDDEN_INDEX}{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
                 f"\t\tif (index == i + 1)\n\t\t\tvector->items[i] = {value};\n"
             )
         parameters = f"{self._struct(type_, 'vector')}, __u32 index, {self._element_parameter(vector)}"

@@ -104,10 +104,11 @@ static __always_inline __u64 stepwise_choose(__u64 bit, __u64 then, __u64 otherw
 	return otherwise + stepwise_where(bit, then - otherwise);
 }
 
-/* Hides the index from clang, so that the bounds check stays for the verifier. */
+/* Hides the index from clang, unless it is a constant, so that bounds checks stay for the verifier. */
 static __always_inline __u32 stepwise_index(__u32 index)
 {
-	asm("" : "+r"(index));
+	if (!__builtin_constant_p(index))
+		asm("" : "+r"(index));
 	return index;
 }
 
