@@ -7,7 +7,7 @@ from typing import Any
 
 from codegen import ir
 from codegen.ir import Span
-from codegen.ir.walk import BINDING, EXPRESSIONS
+from codegen.ir.walk import BINDING, EXPRESSIONS, walk
 
 BOOL = ir.Bool()
 INTEGER = ir.UInt(64)
@@ -73,7 +73,10 @@ def negation(operand: ir.Expr, span: Span) -> ir.Expr:
 
 
 def logic(op: str, operands: list[ir.Expr], span: Span) -> ir.Expr:
-    """Makes `and` or `or`, flattened, without the operands that cannot change the result."""
+    """Makes `and` or `or`, flattened, without the operands that cannot change the result.
+
+    An operand that TLC may be unable to evaluate stays: the generator has still to show that it can.
+    """
     neutral = op == "and"
     kept: list[ir.Expr] = []
     for operand in operands:
@@ -84,10 +87,26 @@ def logic(op: str, operands: list[ir.Expr], span: Span) -> ir.Expr:
             break
     if not kept:
         return truth(neutral, span)
-    # A constant decides the result, so the operands before it are not needed.
     if is_truth(kept[-1], not neutral):
-        return truth(not neutral, span)
+        while len(kept) > 1 and not may_fail(kept[-2]):
+            del kept[-2]
     return kept[0] if len(kept) == 1 else ir.Logic(op, tuple(kept), BOOL, span)
+
+
+def may_fail(expression: ir.Expr) -> bool:
+    """Whether TLC cannot evaluate the expression for some values of its fields, as far as its form shows."""
+    return any(map(_may_fail_itself, walk(expression)))
+
+
+def _may_fail_itself(node: Any) -> bool:
+    match node:
+        case ir.Index():
+            return not (isinstance(node.base.type, ir.Array) and isinstance(node.index, ir.Int))
+        case ir.Arith(op="div" | "%", right=right):
+            return not isinstance(right, ir.Int)
+        case ir.First():
+            return node.none is None
+    return isinstance(node, ir.Tail)
 
 
 COMPARISONS = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "=": int.__eq__}
