@@ -19,15 +19,18 @@
 
 /*
  * With STEPWISE_COVERAGE, the including file defines `__u64 stepwise_coverage[]`. It counts how
- * often each leaf was reached, and each arm of a choice was taken.
+ * often each leaf was reached, and each arm of a choice was taken. clang may know better than the
+ * verifier that the arm is 0 or 1, so it is made a bit where the verifier sees it.
  */
 #ifdef STEPWISE_COVERAGE
 #define STEPWISE_BRANCH(branch) ((void)stepwise_coverage[branch]++)
-#define STEPWISE_CHOOSE(branch, condition)                        \
-	({                                                        \
-		bool stepwise_chosen = (condition);               \
-		stepwise_coverage[(branch) + !stepwise_chosen]++; \
-		stepwise_chosen;                                  \
+#define STEPWISE_CHOOSE(branch, condition)                          \
+	({                                                          \
+		bool stepwise_chosen = (condition);                 \
+		__u32 stepwise_arm = !stepwise_chosen;              \
+		asm("" : "+r"(stepwise_arm));                       \
+		stepwise_coverage[(branch) + (stepwise_arm & 1)]++; \
+		stepwise_chosen;                                    \
 	})
 #else
 #define STEPWISE_BRANCH(branch) ((void)0)
