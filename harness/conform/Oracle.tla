@@ -28,7 +28,8 @@ Undisturbed == [at |-> 0, always |-> FALSE, rivals |-> <<>>]
 
 \* The sections of one hook from the first.  `each` is the table that a sweep
 \* goes over and `swept` where it is.  A packet whose last section was left out
-\* is dropped as if that had lost its races: no leaf says what to do with it.
+\* is dropped as if that had lost its races: no leaf says what to do with it.  In
+\* a sweep, such a section counts as one that continued.
 RunSections(sections, Step(_, _, _, _), each, swept, trouble, cells0, msg0, env) ==
   LET RECURSIVE From(_, _, _, _, _)
       From(at, continued, cells, msg, writes) ==
@@ -39,7 +40,7 @@ RunSections(sections, Step(_, _, _, _), each, swept, trouble, cells0, msg0, env)
                 index == IF table = each THEN swept ELSE TableIndex(table, msg)
             IN
             IF ~ Found(table, index)
-              THEN From(at + 1, FALSE, cells, msg, writes)
+              THEN From(at + 1, each # "", cells, msg, writes)
               ELSE
                 LET before == cells[table][index]
                     Run(cell) == Step(at, cell, msg, [env EXCEPT !.index = index])
