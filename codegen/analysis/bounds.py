@@ -482,6 +482,8 @@ class Bounds:
         inside = expression.value if isinstance(expression, ir.Image) else expression.predicate
         filtered = isinstance(expression, ir.Image) and expression.predicate is not None
         if not filtered and not evaluations(self.visit_quietly(inside, inner), expression.variable):
+            if evaluations(inside, expression.variable):  # what is known of the variable decides the test
+                inside = self.visit(inside, inner)
             simpler = without_variable(expression, inside)
             if simpler is not None:
                 return self.visit(simpler, facts)
