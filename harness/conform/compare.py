@@ -226,6 +226,8 @@ class Comparison:
         codec = WordCodec(self.patterns)
         cell_type = self.tables[section.table].table.cell
         where = (section.table, case.message[ir.expect(section.index, str)])
+        if where[1] >= self.tables[section.table].table.capacity:
+            return 0, 0, 0, 0  # the section is left out
         written = [cell for table, index, cell, at in case.writes if (table, index) == where and at < trouble.section]
         victim = codec.pack(cell_type, written[-1] if written else case.cells[where], flip)
         if trouble.rival is None:
