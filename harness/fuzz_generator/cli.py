@@ -21,7 +21,7 @@ from pathlib import Path
 from harness.base import command
 from harness.base.command import counted
 from harness.base.protocols import REPOSITORY
-from harness.fuzz_generator.programs import NAME
+from harness.fuzz_generator.protocol import NAME, TOOLS
 
 REGRESSIONS = REPOSITORY / "tests/regressions/generator"
 PARALLEL = 2
@@ -30,6 +30,7 @@ SEED_MAX = 2**31
 FAULTS = {signal.SIGILL, signal.SIGTRAP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGABRT}
 """Signals by which a program with a fault ends. By others, somebody ended it."""
 FILES = ("layout.yaml", "conform.yaml", "MadeSteps.tla")
+OPTIONAL = (f"{TOOLS}.tla",)
 
 
 @dataclass
@@ -80,7 +81,7 @@ def _count(found: Round, line: dict[str, object]) -> None:
 def _save(spec: Path, wrong: str, regressions: Path) -> Path | None:
     if not spec.is_dir():
         return None
-    texts = {name: (spec / name).read_text(encoding="utf-8") for name in FILES}
+    texts = {name: (spec / name).read_text(encoding="utf-8") for name in (*FILES, *OPTIONAL) if (spec / name).exists()}
     folder = regressions / hashlib.sha256("".join(texts.values()).encode()).hexdigest()[:12]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -27,12 +27,13 @@ Drawn = TypeVar("Drawn")
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator with parameters, for numbers up to `last`."""
+    """An operator with parameters, for numbers up to `last`. takes: whether it takes an operator before them."""
 
     name: str
     body: Expression
     parameters: int
     last: int
+    takes: bool = False
 
 
 class Choices:
@@ -187,9 +188,11 @@ class Drawing:
             case 2 if self.loops:
                 name, high = self.name("i"), self.count(1, LOOP_MAX)
                 inside = self.looping(ex.bound(name, 1, high), *self.elements(name, high))
-                make = self.one_of([ex.count_index, None])
-                if make is None:
-                    return ex.first_index(name, 1, high, self.count(0, high + 1), inside.truth())
+                match self.count(0, 2):
+                    case 0:
+                        return ex.first_index(name, 1, high, self.count(0, high + 1), inside.truth())
+                    case 1:
+                        return ex.least(name, 1, high, self.count(0, high + 1), inside.truth())
                 return ex.count_index(name, 1, high, inside.truth())
         return self.literal()
 
@@ -221,9 +224,7 @@ class Drawing:
         """The application of an operator, or of one that is defined here."""
         below = self.deeper()
         if self.operators and self.count(0, 1):
-            called = self.one_of(self.operators)
-            arguments = [below.fitting(below.number(), called.last) for _ in range(called.parameters)]
-            return ex.applied(called.name, called.body, arguments)
+            return self.called(self.one_of(self.operators))
         name, parameter = self.name("F"), self.name("x")
         body = below.knowing(ex.bound(parameter, 0, 255)).number()
         made = Operator(name, body, 1, 255)
@@ -231,6 +232,27 @@ class Drawing:
         arguments = [inside.fitting(below.number(), 255) for _ in range(2)]
         first, second = (ex.applied(name, body, [each]) for each in arguments)
         return ex.let_of(name, parameter, body, ex.arithmetic(self.one_of(["+", "-"]), first, second))
+
+    def called(self, operator: Operator) -> Expression:
+        """The application of an operator."""
+        below = self.deeper()
+        arguments = [below.fitting(below.number(), operator.last) for _ in range(operator.parameters)]
+        if operator.takes:
+            arguments.insert(0, self.operator_for(operator.last))
+        return ex.applied(operator.name, operator.body, arguments)
+
+    def operator_for(self, last: int) -> Expression:
+        """An operator as an argument, whose results are in 0..last: a name, or a LAMBDA."""
+        fit = [
+            each
+            for each in self.operators
+            if not each.takes and each.parameters == 1 and each.body.low >= 0 and each.body.high <= last
+        ]
+        if fit and self.count(0, 1):
+            return ex.operator(self.one_of(fit).name)
+        name = self.name("l")
+        inside = replace(self.knowing(ex.bound(name, 0, last)), depth=1)
+        return ex.function_of(name, inside.fitting(inside.number(), last))
 
     def fitting(self, what: Expression, last: int) -> Expression:
         """Makes a number fit 0..last, unless it is one of the risky ones."""
@@ -404,11 +426,9 @@ class Drawing:
         return one
 
     def array(self, kind: Array) -> Expression:
-        own, below = self.of_kind(kind), self.deeper()
+        own = self.of_kind(kind)
         if own and self.count(0, 1):
             return ex.except_(self.one_of(own), [self.update_of(self.index(kind), kind.item)])
-        if self.risky():
-            return ex.items(kind, [below.expression(kind.item) for _ in range(kind.size)])
         name = self.name("e")
         inside = self.looping(ex.bound(name, 1, kind.size), *self.elements(name, kind.size))
         return ex.function(kind, name, inside.expression(kind.item))

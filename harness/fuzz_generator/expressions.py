@@ -5,7 +5,8 @@ It shares nothing with the generator, nor with TLC. A constructor here gives bot
 
 from __future__ import annotations
 
-import operator
+import operator as operators
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,19 +112,19 @@ def element(whole: Expression, index: Expression) -> Expression:
 # --- Arithmetic --------------------------------------------------------------------------------
 
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "\\div": operator.floordiv,
-    "%": operator.mod,
+    "+": operators.add,
+    "-": operators.sub,
+    "*": operators.mul,
+    "\\div": operators.floordiv,
+    "%": operators.mod,
 }
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "#": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+    "=": operators.eq,
+    "#": operators.ne,
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
 }
 
 
@@ -216,14 +217,28 @@ def applied(name: str, what: Expression, arguments: list[Expression]) -> Express
     return replace(what, text=f"{name}({inside})", value=value)
 
 
+def operator(name: str) -> Expression:
+    """An operator that the scope has, as an argument."""
+    return Expression(TRUTH, name, lambda scope: scope[name])
+
+
+def function_of(parameter: str, body: Expression) -> Expression:
+    """LAMBDA parameter : body, as an argument."""
+
+    def value(scope: Scope) -> Callable[[Any], Any]:
+        return lambda argument: body.value({**scope, parameter: argument})
+
+    return Expression(TRUTH, f"LAMBDA {parameter} : {body}", value)
+
+
 # --- Sets --------------------------------------------------------------------------------------
 
 
 def united(kind: Kind, sign: str, a: Expression, b: Expression) -> Expression:
     functions: dict[str, Callable[[Any, Any], Any]] = {
-        "\\cup": operator.or_,
-        "\\cap": operator.and_,
-        "\\": operator.sub,
+        "\\cup": operators.or_,
+        "\\cap": operators.and_,
+        "\\": operators.sub,
     }
     function = functions[sign]
     return Expression(kind, f"({a} {sign} {b})", lambda scope: function(a.value(scope), b.value(scope)))
@@ -292,6 +307,17 @@ def first_index(name: str, low: int, high: int, none: int, test: Expression) -> 
 
     text = f"FirstIndex({low}, {high}, {none}, LAMBDA {name} : {test})"
     return Expression(Number(30), text, value, min(low, none), max(high, none))
+
+
+def least(name: str, low: int, high: int, none: int, test: Expression) -> Expression:
+    """CHOOSE the least of a range; none: the number if no item passes the test."""
+    other = f"{name}_before"
+    before = re.sub(rf"\b{name}\b", other, test.text)
+    text = (
+        f"(IF \\E {name} \\in {low}..{high} : {test} THEN CHOOSE {name} \\in {low}..{high} : {test} /\\ "
+        f"\\A {other} \\in {low}..({name} - 1) : ~ {before} ELSE {none})"
+    )
+    return replace(first_index(name, low, high, none, test), text=text)
 
 
 def count_index(name: str, low: int, high: int, test: Expression) -> Expression:

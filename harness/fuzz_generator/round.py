@@ -15,31 +15,43 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from harness.fuzz_generator.judge import Wrong, judge
-from harness.fuzz_generator.programs import Program, programs
+from harness.fuzz_generator.programs import programs
+from harness.fuzz_generator.protocol import Program
 
 
-def play(number: int, examples: int, folder: Path) -> None:
+def play(number: int, protocols: int, folder: Path) -> None:
     """Plays a round. Raises Wrong, and leaves the last protocol as the only folder in FOLDER.
 
     Each protocol has a folder of its own: the dynamic linker takes a library of the same path for the same library.
+    Each is also the second example of a search of its own: the first one of any search is the simplest, and the later
+    ones of a search repeat parts of earlier ones.
     """
-    tried = itertools.count()
+    tried, seen = itertools.count(), set[str]()
 
-    @seed(number)
-    @settings(
-        max_examples=examples,
+    def judged(program: Program) -> None:
+        text = program.layout() + program.module() + program.tools
+        if text in seen and not shrinking:
+            return
+        seen.add(text)
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            found = judge(program, folder / str(next(tried)))
+        except Wrong:
+            shrinking.append(number)
+            raise
+        if not shrinking:
+            print(json.dumps({"refused": found.refused, "inputs": found.inputs}), flush=True)
+
+    shrinking: list[int] = []
+    limits = settings(
+        max_examples=2,
         deadline=None,
         database=None,
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
-    @given(programs())
-    def judged(program: Program) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        found = judge(program, folder / str(next(tried)))
-        print(json.dumps({"refused": found.refused, "inputs": found.inputs}), flush=True)
-
-    judged()
+    for at in range(protocols):
+        seed(f"{number}/{at}")(limits(given(programs())(judged)))()
 
 
 def main() -> int:

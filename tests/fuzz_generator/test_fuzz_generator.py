@@ -17,7 +17,7 @@ from harness.fuzz_generator import cli
 from harness.fuzz_generator import expressions as ex
 from harness.fuzz_generator.judge import Wrong, judge
 from harness.fuzz_generator.kinds import Array, Bits, Enum, Number, Queue, Record, Several
-from harness.fuzz_generator.programs import ANSWERS, MODULE, NAME, REQUESTS, Program, Step, Table
+from harness.fuzz_generator.protocol import ANSWERS, MODULE, NAME, REQUESTS, Program, Section, Step, Table
 
 KEPT = sorted(cli.REGRESSIONS.glob("*"))
 CELL = Record((("a", Number(8)),))
@@ -32,17 +32,16 @@ def counting(scope: ex.Scope) -> tuple[str, object, object]:
 
 COUNTER = Program(
     message=MESSAGE,
-    local=Record(()),
     tables=(Table("cell", CELL, 4, "word", "where"),),
-    operators=(),
-    steps=(Step("Step1", "cell", COUNTS, counting),),
+    hooks={"xdp": (Section(Step("Step1", "cell", COUNTS, counting)),)},
     values=(7,),
     samples=100,
 )
 
 
 def with_step(text: str) -> Program:
-    return replace(COUNTER, steps=(replace(COUNTER.steps[0], text=text),))
+    [section] = COUNTER.hooks["xdp"]
+    return replace(COUNTER, hooks={"xdp": (replace(section, step=replace(section.step, text=text)),)})
 
 
 def test_a_round_finds_nothing(tmp_path: Path):
