@@ -29,7 +29,7 @@ from codegen.errors import (
 from codegen.ir import Interval, Span
 from codegen.ir.build import BOOL, INTEGER, compare, integer, logic, negation, truth
 from codegen.ir.walk import evaluations
-from codegen.tla.kinds import element_type
+from codegen.tla.kinds import element_type, size_max, type_text
 
 SIGNED = Interval(-(2**63), 2**63 - 1)
 LOOP_MAX = 4096
@@ -116,6 +116,8 @@ class Bounds:
             if done.type.element != kind.element:
                 self.elements_fit(done, kind, name, facts)
             done = self.fitted(done, kind, facts)
+        elif isinstance(kind, ir.Bits) and kind.most < kind.size:
+            self.has_room(done, kind, name, facts)
         return done
 
     def holds(self, value: Made, facts: Facts) -> ir.Expr:
@@ -126,26 +128,27 @@ class Bounds:
         self.elements_fit(value, value.type, name, facts)
         return value
 
-    def has_room(self, value: ir.Expr, kind: ir.Set | ir.Sequence, name: str, facts: Facts) -> None:
-        found = size_interval(value, facts)
-        if found.high <= kind.max:
+    def has_room(self, value: ir.Expr, kind: ir.Set | ir.Bits | ir.Sequence, name: str, facts: Facts) -> None:
+        found, most = size_interval(value, facts), size_max(kind)
+        if found.high <= most:
             return
         test = (
             "size first, for example `Cardinality(S) < N`"
-            if isinstance(kind, ir.Set)
+            if isinstance(kind, (ir.Set, ir.Bits))
             else "length first, for example `Len(s) < N`"
         )
         self.refuse(
             facts,
             NoRoom,
             value.span,
-            f"{name} may get {found.high} elements, but holds at most {kind.max}",
+            f"{name} may get {found.high} elements, but holds at most {most}",
             f"test its {test}, or give it a greater `max` in the layout",
         )
 
     def elements_fit(self, value: ir.Expr, kind: ir.Set | ir.Bits | ir.Sequence, name: str, facts: Facts) -> None:
         if isinstance(kind, ir.Bits):
-            holder, room = f"bits of {kind.size} hold", Interval(0, kind.size - 1)
+            holder = f"bits of {kind.size} hold" if kind.source is None else f"{type_text(kind.source.element)} holds"
+            room = Interval(0, kind.size - 1)
         elif isinstance(kind.element, ir.UInt):
             holder, room = f"u{kind.element.width} holds", uint_interval(kind.element)
         else:
@@ -377,7 +380,8 @@ class Bounds:
             if left.type != kind:
                 self.has_room(left, kind, self.place or "the set", facts)
                 self.elements_fit(left, kind, self.place or "the set", facts)
-        return self.holds(replace(expression, left=left, right=right), facts)
+        done = replace(expression, left=left, right=right)
+        return done if isinstance(kind, ir.Bits) else self.holds(done, facts)
 
     def fits(self, value: ir.Expr, kind: ir.Set | ir.Sequence, facts: Facts) -> bool:
         if size_interval(value, facts).high > kind.max:

@@ -68,15 +68,18 @@ def element_interval(value: ir.Expr, facts: Facts) -> Interval:
 def size_interval(value: ir.Expr, facts: Facts) -> Interval:
     """Returns the interval of the size of a set or a sequence."""
     natural = natural_size(value, facts)
-    if isinstance(value.type, ir.Set) and isinstance(value.type.element, ir.UInt):
-        natural = Interval(
-            min(natural.low, 2**value.type.element.width), min(natural.high, 2**value.type.element.width)
-        )
+    if isinstance(value.type, ir.Bits) or (isinstance(value.type, ir.Set) and isinstance(value.type.element, ir.UInt)):
+        # Of distinct numbers there are no more than their interval holds.
+        found = element_interval(value, facts)
+        most = found.high - found.low + 1
+        natural = Interval(min(natural.low, most), min(natural.high, most))
     return facts.interval(size_of(value), natural)
 
 
 def natural_size(value: ir.Expr, facts: Facts) -> Interval:
     match value:
+        case ir.Var(name) if name in facts.values:
+            return natural_size(facts.values[name], facts)
         case ir.SetOf(elements):
             distinct = {facts.key(element) for element in elements}
             constant = all(isinstance(element, (ir.Int, ir.Literal)) for element in elements)

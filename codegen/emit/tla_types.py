@@ -43,7 +43,7 @@ class TlaTypes:
                 return "BOOLEAN"
             case Enum(_, members):
                 return "{" + ", ".join(f'"{member}"' for member in members) + "}"
-            case Set(element):
+            case Set(element) | Bits(source=Set(element)):
                 return f"SUBSET {_operand(self.text(element))}"
             case Bits():
                 size = self.bound(type_)
@@ -92,6 +92,8 @@ class TlaTypes:
         match type_:
             case Set():
                 return [f"Cardinality({value}) <= {self.bound(type_)}"]
+            case Bits(source=Set() as source):
+                return self.fits(source, value)
             case Sequence():
                 return [f"Len({value}) <= {self.bound(type_)}", *self._each(type_, value)]
             case Array():

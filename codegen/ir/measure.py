@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from codegen.ir.nodes import Expr, Int
+from codegen.ir.nodes import Arith, Expr, Field, If, Index, Int, Var
 from codegen.ir.types import Array, Bits, Bool, Bytes, Enum, Interval, Record, Sequence, Set, Type, UInt
+
+WORD_WIDTH = 6
+"""Width of the widest numbers that can each have a bit of a word."""
+
+OPERATIONS = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
 
 
 def is_scalar(type_: Type) -> bool:
@@ -35,6 +40,48 @@ def width_bits(type_: Type) -> int:
         case Record(_, fields):
             return sum(width_bits(inner) for _, inner in fields)
     raise ValueError(f"a value of {type_} cannot be packed")
+
+
+def compacted(kind: Set) -> Set | Bits:
+    """Returns bits for a set of numbers so narrow that a bit for each of them takes no more room; else the set."""
+    if not isinstance(kind.element, UInt) or kind.element.width > WORD_WIDTH:
+        return kind
+    size = 1 << kind.element.width
+    return Bits(size, source=kind) if size <= width_bits(kind) else kind
+
+
+def natural_interval(expr: Expr) -> Interval | None:
+    """Returns the interval of a number by the types of its operands, whatever conditions hold; None if unknown."""
+    match expr:
+        case Int(value=value):
+            return Interval(value, value)
+        case If(then=then, otherwise=otherwise):
+            return _hull(natural_interval(then), natural_interval(otherwise))
+        case Arith(op=op, left=left, right=right):
+            one, other = natural_interval(left), natural_interval(right)
+            return None if one is None or other is None else _computed(op, one, other)
+        case Var(interval=Interval() as known):
+            return known
+        case Var() | Field() | Index() if isinstance(expr.type, UInt) and expr.type.width < 64:
+            return type_interval(expr.type)
+    return None
+
+
+def _hull(one: Interval | None, other: Interval | None) -> Interval | None:
+    if one is None or other is None:
+        return None
+    return Interval(min(one.low, other.low), max(one.high, other.high))
+
+
+def _computed(op: str, one: Interval, other: Interval) -> Interval | None:
+    if op in ("div", "%"):
+        if one.low < 0 or other.low < 1:
+            return None
+        if op == "%":
+            return Interval(0, min(one.high, other.high - 1))
+        return Interval(one.low // other.high, one.high // other.low)
+    values = [OPERATIONS[op](a, b) for a in (one.low, one.high) for b in (other.low, other.high)]
+    return Interval(min(values), max(values))
 
 
 def interval_of(expr: Expr) -> Interval:

@@ -74,6 +74,18 @@ class Bits:
     size: int
     bound: str = field(default="", compare=False, repr=False)
     """The constant in which the layout gives `size`; empty for a plain number."""
+    source: Set | None = field(default=None, compare=False, repr=False)
+    """The narrow set that is kept as bits; None for the layout's own `bits`."""
+
+    @property
+    def most(self) -> int:
+        """Returns the greatest number of elements."""
+        return self.size if self.source is None else min(self.source.max, self.size)
+
+    def __repr__(self) -> str:
+        """Returns a text that the identity of tables is made of: it tells how many elements a cell may have."""
+        most = f", most={self.most}" if self.most < self.size else ""
+        return f"Bits(size={self.size}{most})"
 
 
 @dataclass(frozen=True)

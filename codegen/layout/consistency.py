@@ -15,6 +15,11 @@ PAYLOAD_BYTES_MAX = 1500 - 40 - 8
 WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
 
 
+def has_bytes(kind: ir.Type) -> bool:
+    """Whether a type has a form in messages and files. A set has none, however it is kept in a cell."""
+    return isinstance(kind, WIRE_TYPES) and not (isinstance(kind, ir.Bits) and kind.source is not None)
+
+
 def check_indices(context: Context, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:
     kinds = dict(message.fields)
     for name, table in tables.items():
@@ -47,7 +52,7 @@ def check_wire(context: Context, message: ir.Record) -> None:
         )
     for name, kind in message.fields:
         part = "message" if name in fields else "handover"
-        if (name in fields or name in context.layout.handover) and not isinstance(kind, WIRE_TYPES):
+        if (name in fields or name in context.layout.handover) and not has_bytes(kind):
             context.complain(
                 (part, name), f"{part}.{name} cannot be on the wire", "its type must be uN, bool, enum, bytes or bits"
             )

@@ -8,6 +8,7 @@ from typing import Any
 from codegen import ir
 from codegen.c.names import upper
 from codegen.errors import Errors, LayoutInconsistent, meant
+from codegen.ir.measure import compacted
 from codegen.layout.schema import (
     ArrayType,
     BitsType,
@@ -89,7 +90,7 @@ class Context:
                         "a set cannot hold sets, arrays or records",
                         "its elements must be uN, enum, bool or bytes",
                     )
-                return ir.Set(kind, self.bound(size, (*place, "max"), 1, 4096, 1), constant_of(size))
+                return compacted(ir.Set(kind, self.bound(size, (*place, "max"), 1, 4096, 1), constant_of(size)))
             case BitsType(bits=size):
                 return ir.Bits(self.bound(size, (*place, "bits"), 1, WORD_BITS, 1), constant_of(size))
             case ArrayType(array=element, size=size):

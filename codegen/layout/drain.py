@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen import ir
+from codegen.layout.consistency import has_bytes
 from codegen.layout.context import Context
 from codegen.layout.sections import SectionPlan, table_and_step
 from codegen.layout.source import Place
@@ -13,8 +14,6 @@ BATCH_MAX = 65_536
 LANES_MAX = 4_096
 ENTRY = "entry"
 """Name of recovery's cell, which no table may have."""
-
-ENTRY_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ def check_entry(context: Context, entry: list[str], message: ir.Record, lane: st
         place: Place = ("drain", "entry", at)
         if name not in kinds:
             context.complain(place, f"the message has no field {name}", f"it has {', '.join(kinds)}")
-        elif not isinstance(kinds[name], ENTRY_TYPES) or (context.layout.tail and context.layout.tail.field == name):
+        elif not has_bytes(kinds[name]) or (context.layout.tail and context.layout.tail.field == name):
             context.complain(
                 place, f"message.{name} cannot be in a file", "its type must be uN, bool, enum, bytes or bits"
             )
@@ -180,7 +179,7 @@ def plan_recovery(context: Context, message: ir.Record) -> RecoveryPlan | None:
     for name, text in model.cell.items():
         place: Place = ("recover", "cell", name)
         kind = context.at(place, text, f"{ENTRY}.{name}", place)
-        if not isinstance(kind, ENTRY_TYPES):
+        if not has_bytes(kind):
             context.complain(place, f"{name} cannot be in a row", "its type must be uN, bool, enum, bytes or bits")
         if name == key:
             context.complain(place, f"{name} is already the name of the row's key", "choose another name")

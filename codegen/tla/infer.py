@@ -26,10 +26,9 @@ from codegen.ir.build import (
     selected,
     truth,
     updated,
-    wider,
 )
 from codegen.ir.walk import evaluations, substitute
-from codegen.tla import streams
+from codegen.tla import narrow, streams
 from codegen.tla.kinds import (
     Ambiguous,
     Later,
@@ -40,6 +39,7 @@ from codegen.tla.kinds import (
     described,
     element_type,
     field_type,
+    indexed_type,
     joined,
     least_pattern,
     over_range,
@@ -52,6 +52,7 @@ from codegen.tla.kinds import (
     stop,
     trivial,
     type_text,
+    whole_record,
     wide,
 )
 from codegen.tla.terms import Term, same
@@ -107,9 +108,10 @@ class Typer:
             raise stop(TypeMismatch, term.span, f"expected {type_text(kind)}, found {described(term)}") from None
 
     def expect(self, expression: ir.Expr, kind: ir.Type) -> ir.Expr:
-        if isinstance(kind, ir.Bits) and isinstance(expression.type, ir.Set):
-            if isinstance(expression.type.element, ir.UInt):
-                return streams.as_bits(expression, kind)
+        if isinstance(kind, ir.Bits) and expression.type != kind and narrow.is_numbers(expression.type):
+            return streams.as_bits(expression, kind)
+        if isinstance(kind, ir.Set) and isinstance(kind.element, ir.UInt) and narrow.is_narrow_set(expression.type):
+            return streams.as_set(expression, kind.element)
         if not agree(expression.type, kind):
             raise stop(TypeMismatch, expression.span, f"expected {type_text(kind)}, found {type_text(expression.type)}")
         return expression
@@ -127,19 +129,8 @@ class Typer:
         return ir.Literal(term.name, kind, term.span)
 
     def record(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
-        if not isinstance(kind, ir.Record):
-            raise stop(TypeMismatch, term.span, f"expected {type_text(kind)}, found a record")
+        kind = whole_record(term, kind)
         values = dict(zip(term.names, term.arguments))
-        for name in values:
-            field_type(kind, name, term.span)
-        missing = [name for name, _ in kind.fields if name not in values]
-        if missing:
-            raise stop(
-                TypeMismatch,
-                term.span,
-                f"the record lacks {', '.join(missing)}",
-                f"give every field of {kind.name}, or use EXCEPT",
-            )
         return ir.RecordOf(
             tuple((name, self.check(values[name], of, scope)) for name, of in kind.fields), kind, term.span
         )
@@ -168,8 +159,7 @@ class Typer:
                 elements = tuple(self.check(argument, element, scope) for argument in term.arguments)
                 return ir.SetOf(elements, kind, term.span)
             case "union" | "intersect" | "minus":
-                left, right = (self.part(argument, kind, scope) for argument in term.arguments)
-                return self.set_operation(term, left, right, kind)
+                return self.checked_operation(term, kind, scope)
         if term.operation == "image" and isinstance(kind, ir.Bits):
             return self.bits_image(term, kind, scope)
         if term.operation == "image":
@@ -190,6 +180,24 @@ class Typer:
         value = self.check(term.arguments[1], INTEGER, inner)
         return streams.into_bits(variable, domain, value, None, kind, term.span)
 
+    def checked_operation(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
+        if isinstance(kind, ir.Bits) and term.operation != "union":
+            sides = term.arguments if term.operation == "minus" else (*term.arguments, *reversed(term.arguments))
+            for one, other in zip(sides[::2], sides[1::2]):
+                beyond = self.beyond(other, kind, scope)
+                if beyond is not None:
+                    left = self.check(one, kind, scope)
+                    return streams.common_bits(left, beyond, term.operation == "intersect", kind, term.span)
+        left, right = (self.part(argument, kind, scope) for argument in term.arguments)
+        return self.set_operation(term, left, right, kind)
+
+    def beyond(self, term: Term, kind: ir.Bits, scope: Scope) -> ir.Expr | None:
+        """Types a term that is a stored set with numbers beyond the bits; None for another term."""
+        if bare(term, scope).operation not in ("var", "field", "apply"):
+            return None
+        found = self.infer(term, scope)
+        return found if narrow.beyond(found, kind) else None
+
     def part(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
         """Types one side of a set operation whose result has the type `kind`."""
         if isinstance(kind, ir.Bits):
@@ -207,9 +215,12 @@ class Typer:
 
     def infer_set_operation(self, term: Term, scope: Scope) -> ir.Expr:
         left, right = self.pair(term.arguments, scope)
-        kind, other = set_type(left), set_type(right)
-        if isinstance(kind, ir.Set) and isinstance(other, ir.Set) and term.operation == "union":
-            kind = ir.Set(wider(kind.element, other.element), kind.max + other.max)
+        kind = set_type(left)
+        set_type(right)
+        if term.operation == "union":
+            kind = narrow.union(left, right)
+            if isinstance(kind, ir.Bits):
+                left, right = self.expect(left, kind), self.expect(right, kind)
         return self.set_operation(term, left, right, kind)
 
     def membership(self, term: Term, scope: Scope) -> ir.Expr:
@@ -266,7 +277,8 @@ class Typer:
             if not isinstance(over.type, (ir.Set, ir.Bits)):
                 raise stop(TypeMismatch, over.span, f"expected a set or a range, found {type_text(over.type)}")
             element = element_type(over.type)
-        variable = ir.Var(term.name, element, term.span)
+        known = ir.Interval(0, over.type.size - 1) if isinstance(over.type, ir.Bits) else None
+        variable = ir.Var(term.name, element, term.span, known)
         return over, term.name, {**scope, term.name: variable}
 
     def streamed(self, term: Term, scope: Scope) -> ir.Expr:
@@ -387,7 +399,10 @@ class Typer:
                     raise Ambiguous
                 domain, variable, inner = self.domain(term, scope, allow_range=False)
                 value = self.infer_or_report(arguments[1], inner)
-                return ir.Image(variable, domain, value, ir.Set(value.type, size_max(domain.type)), span)
+                made = narrow.image(value, domain.type)
+                if isinstance(made, ir.Bits):
+                    return streams.into_bits(variable, domain, value, None, made, span)
+                return ir.Image(variable, domain, value, made, span)
             case "length":
                 return ir.Cardinality(self.sequence(arguments[0], scope), INTEGER, span, ir.Interval(0, 0))
             case "head":
@@ -441,17 +456,7 @@ class Typer:
                 )
             return selected(base, term.name, field_type(base.type, term.name, term.span), term.span)
         index = self.check(term.arguments[1], INTEGER, scope)
-        return selected(base, index, self.indexed_type(base.type, term.span), term.span)
-
-    def indexed_type(self, kind: ir.Type, span: Span) -> ir.Type:
-        match kind:
-            case ir.Array(element) | ir.Sequence(element):
-                return element
-            case ir.Table():
-                return kind.cell
-        raise stop(
-            TypeMismatch, span, f"{type_text(kind)} has no index", "arrays, sequences and a user step's table have one"
-        )
+        return selected(base, index, indexed_type(base.type, term.span), term.span)
 
     def update(self, term: Term, scope: Scope) -> ir.Expr:
         base_term, value_term, *places = term.arguments
@@ -477,7 +482,7 @@ class Typer:
                 kind = field_type(kind, place.name, place.span)
                 path.append(place.name)
             else:
-                kind = self.indexed_type(kind, place.span)
+                kind = indexed_type(kind, place.span)
                 path.append(self.check(place, INTEGER, scope))
         return updated(base, tuple(path), self.check(value_term, kind, scope), base.type, term.span)
 
@@ -503,13 +508,13 @@ class Typer:
                 found[at] = self.infer(terms[at], scope)
             except Ambiguous:
                 continue
-            # A set becomes bits beside bits, and never the other way.
-            if not isinstance(found[at].type, ir.Set):
+            # A set becomes bits beside bits, and never the other way, unless these are a narrow set.
+            if not narrow.may_widen(found[at].type):
                 break
         if not found:
             raise Ambiguous
-        first = next((at for at in found if isinstance(found[at].type, ir.Bits)), next(iter(found)))
-        kind = found[first].type
+        kind = narrow.common(list(found.values()))
+        first = next((at for at in found if found[at].type == kind), -1)
         return [found[first] if at == first else self.check(term, wide(kind), scope) for at, term in enumerate(terms)]
 
     def equality(self, term: Term, scope: Scope) -> ir.Expr:

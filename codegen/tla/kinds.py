@@ -44,6 +44,8 @@ def type_text(kind: ir.Type) -> str:
             return f"bytes of {size}"
         case ir.Set(element):
             return f"a set of {type_text(element)}"
+        case ir.Bits(source=ir.Set() as source):
+            return type_text(source)
         case ir.Bits(size):
             return f"bits of {size}"
         case ir.Array(element, size):
@@ -128,10 +130,42 @@ def field_type(kind: ir.Record, name: str, span: Span) -> ir.Type:
     raise stop(NoSuchField, span, f"{kind.name} has no field {name}{meant(name, fields)}", listed)
 
 
+def indexed_type(kind: ir.Type, span: Span) -> ir.Type:
+    """Returns the type of what an index selects."""
+    match kind:
+        case ir.Array(element) | ir.Sequence(element):
+            return element
+        case ir.Table():
+            return kind.cell
+    raise stop(
+        TypeMismatch, span, f"{type_text(kind)} has no index", "arrays, sequences and a user step's table have one"
+    )
+
+
+def whole_record(term: Term, kind: ir.Type) -> ir.Record:
+    """Returns the type of a record literal, which must have all fields of it."""
+    if not isinstance(kind, ir.Record):
+        raise stop(TypeMismatch, term.span, f"expected {type_text(kind)}, found a record")
+    values = dict(zip(term.names, term.arguments))
+    for name in values:
+        field_type(kind, name, term.span)
+    missing = [name for name, _ in kind.fields if name not in values]
+    if missing:
+        raise stop(
+            TypeMismatch,
+            term.span,
+            f"the record lacks {', '.join(missing)}",
+            f"give every field of {kind.name}, or use EXCEPT",
+        )
+    return kind
+
+
 def size_max(kind: ir.Type) -> int:
     """Returns the greatest size of a set or a sequence."""
     match kind:
-        case ir.Bits(size) | ir.Set(max=size) | ir.Sequence(max=size):
+        case ir.Bits():
+            return kind.most
+        case ir.Set(max=size) | ir.Sequence(max=size):
             return size
     raise TypeError(f"expected a set or a sequence, found {type_text(kind)}")
 

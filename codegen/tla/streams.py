@@ -49,10 +49,32 @@ def into_bits(
 
 def as_bits(value: ir.Expr, kind: ir.Bits) -> ir.Expr:
     """Makes bits of a set of numbers; bounds.py shows that the numbers are in range."""
-    # The name cannot be one of TLA+, so it captures nothing; lower.py makes it unique.
-    name = f"member~{value.span.line}~{value.span.column}"
-    element = ir.Var(name, element_type(value.type), value.span)
-    return into_bits(name, value, element, None, kind, value.span)
+    element = _member(value)
+    return into_bits(element.name, value, element, None, kind, value.span)
+
+
+def as_set(value: ir.Expr, element: ir.UInt) -> ir.Expr:
+    """Makes a set of numbers of bits; bounds.py shows that the numbers fit."""
+    member = _member(value)
+    kind = ir.Set(element, ir.expect(value.type, ir.Bits).most)
+    return ir.Image(member.name, value, member, kind, value.span)
+
+
+def common_bits(left: ir.Expr, right: ir.Expr, within: bool, kind: ir.Bits, span: Span) -> ir.Expr:
+    """Makes the part of `left` that is within `right`, or is not, as bits. `right` may have numbers beyond the bits."""
+    element = _member(left)
+    selects: ir.Expr = ir.In(element, right, BOOL, right.span)
+    if not within:
+        selects = ir.Not(selects, BOOL, right.span)
+    return into_bits(element.name, left, element, selects, kind, span)
+
+
+def _member(value: ir.Expr) -> ir.Var:
+    """Returns a variable for the elements of a set. Its name cannot be one of TLA+, so it captures nothing.
+
+    lower.py makes it unique.
+    """
+    return ir.Var(f"member~{value.span.line}~{value.span.column}", element_type(value.type), value.span)
 
 
 def union(left: ir.Expr, right: ir.Expr, kind: ir.Bits, span: Span) -> ir.Expr:

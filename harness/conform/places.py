@@ -138,6 +138,8 @@ class Places:
             case ir.Set() if isinstance(value, list) and len(value) <= kind.max:
                 return frozenset(each(place, kind.element, item) for item in value)
             case ir.Bits() if isinstance(value, list) and all(item in range(kind.size) for item in value):
+                if len(set(value)) > kind.most:
+                    raise DomainError(f"{self._source}: {place}: {_refusal(kind, value)}")
                 return frozenset(value)
             case ir.Array() if isinstance(value, list) and len(value) == kind.size:
                 return tuple(each(place, kind.element, item) for item in value)
@@ -174,7 +176,8 @@ class Places:
         """Does the same for a part of a place, or an item of it. kind: its type."""
         match kind:
             case ir.Set() | ir.Bits():
-                element, most = (kind.element, kind.max) if isinstance(kind, ir.Set) else (ir.UInt(6), kind.size)
+                held = kind.source if isinstance(kind, ir.Bits) and kind.source is not None else kind
+                element, most = (held.element, held.max) if isinstance(held, ir.Set) else (ir.UInt(6), held.size)
                 universe = [item for item in scalars(place, element) if isinstance(kind, ir.Set) or item < kind.size]
                 return [
                     frozenset(chosen)

@@ -99,6 +99,8 @@ def layout_text(kind: ir.Type) -> str:
             return "{enum: [" + ", ".join(kind.members) + "]}"
         case ir.Bytes():
             return f"{{bytes: {kind.size}}}"
+        case ir.Bits(source=ir.Set() as source):
+            return layout_text(source)
         case ir.Bits():
             return f"{{bits: {kind.size}}}"
         case ir.Set():

@@ -31,7 +31,7 @@ def draw_value(kind: ir.Type, draw: random.Random) -> Any:
         case ir.Bytes(size):
             return draw.choice([0, 1, draw.randrange(1 << 8 * size)])
         case ir.Bits(size):
-            return frozenset(item for item in range(size) if draw.random() < 0.3)
+            return frozenset([item for item in range(size) if draw.random() < 0.3][: kind.most])
         case ir.Set(element, size):
             return frozenset(freeze(draw_value(element, draw)) for _ in range(draw.randint(0, size)))
         case ir.Sequence(element, size):

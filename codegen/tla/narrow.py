@@ -1,0 +1,87 @@
+"""Chooses how a set is kept that has no place of its own: a bit for each number, or a list of items."""
+
+from __future__ import annotations
+
+from codegen import ir
+from codegen.ir.measure import compacted, natural_interval
+from codegen.tla.kinds import element_type, size_max
+
+
+def common(found: list[ir.Expr]) -> ir.Type:
+    """Returns the type of expressions that are compared, or chosen between: that of the first, but bits go before sets.
+
+    Narrow sets, which are kept as bits, go before nothing: beside wider sets they are sets.
+    """
+    bits = [each.type for each in found if isinstance(each.type, ir.Bits)]
+    stated = next((kind for kind in bits if kind.source is None), None)
+    if stated is not None:
+        return stated
+    if not bits or not all(is_numbers(each.type) for each in found):
+        return found[0].type
+    return compacted(ir.Set(_element(found), max(_room(each) for each in found)))
+
+
+def union(left: ir.Expr, right: ir.Expr) -> ir.Set | ir.Bits:
+    """Returns the type of a union without a place; `common` has given both parts the same kind of type."""
+    if isinstance(left.type, ir.Bits) and left.type.source is None:
+        return left.type
+    room = _room(left) + _room(right)
+    if is_numbers(left.type) and is_numbers(right.type):
+        found = compacted(ir.Set(_element([left, right]), room))
+        if isinstance(found, ir.Bits):
+            return found
+    element = element_type(left.type)
+    other = element_type(right.type)
+    if isinstance(element, ir.UInt) and isinstance(other, ir.UInt) and other.width > element.width:
+        element = other
+    return ir.Set(element, room)
+
+
+def image(value: ir.Expr, domain: ir.Type) -> ir.Set | ir.Bits:
+    """Returns the type of {value : x \\in domain}."""
+    plain = ir.Set(value.type, size_max(domain))
+    natural = natural_interval(value) if isinstance(value.type, ir.UInt) else None
+    if natural is None or natural.low < 0:
+        return plain
+    found = compacted(ir.Set(ir.UInt(max(1, natural.high.bit_length())), plain.max))
+    return found if isinstance(found, ir.Bits) else plain
+
+
+def is_numbers(kind: ir.Type) -> bool:
+    """Whether a type is that of sets of numbers."""
+    return isinstance(kind, ir.Bits) or (isinstance(kind, ir.Set) and isinstance(kind.element, ir.UInt))
+
+
+def is_narrow_set(kind: ir.Type) -> bool:
+    """Whether a type is that of sets which are kept as bits although the layout does not say bits."""
+    return isinstance(kind, ir.Bits) and kind.source is not None
+
+
+def may_widen(kind: ir.Type) -> bool:
+    """Whether a set of this type may get another type beside a wider one."""
+    return isinstance(kind, ir.Set) or is_narrow_set(kind)
+
+
+def beyond(value: ir.Expr, kind: ir.Bits) -> bool:
+    """Whether a set that is stored may have numbers that bits have no room for."""
+    if not isinstance(value, (ir.Var, ir.Field, ir.Index)) or not is_numbers(value.type):
+        return False
+    return _highest(value) >= kind.size
+
+
+def _element(found: list[ir.Expr]) -> ir.UInt:
+    return ir.UInt(max(1, max(map(_highest, found)).bit_length()))
+
+
+def _highest(value: ir.Expr) -> int:
+    """Returns the greatest number that a set may have by the types of its parts."""
+    if isinstance(value, ir.SetOf):
+        known = [natural_interval(element) for element in value.elements]
+        return max((2**64 - 1 if each is None else max(0, each.high) for each in known), default=0)
+    if isinstance(value.type, ir.Bits):
+        return value.type.size - 1
+    return (1 << ir.expect(element_type(value.type), ir.UInt).width) - 1
+
+
+def _room(value: ir.Expr) -> int:
+    return len(value.elements) if isinstance(value, ir.SetOf) else size_max(value.type)
