@@ -10,6 +10,7 @@ from codegen.emit.branchless import Branchless
 from codegen.emit.branchless_tests import BranchlessTests
 from codegen.emit.c_text import (
     ATOM,
+    EQUALITY,
     RELATION,
     SHIFT,
     SUM,
@@ -21,6 +22,7 @@ from codegen.emit.c_text import (
 )
 from codegen.emit.helpers import UNROLL_MAX
 from codegen.emit.joined import joined
+from codegen.emit.masks import Masks
 from codegen.emit.places import Places
 from codegen.emit.step_context import StepContext
 from codegen.emit.types import Vector, c_type
@@ -40,6 +42,7 @@ class Loops:
         places: Places,
         tests: BranchlessTests,
         branchless: Branchless,
+        masks: Masks,
     ):
         self.context = context
         self.names = context.names
@@ -48,6 +51,7 @@ class Loops:
         self.places = places
         self.tests = tests
         self.branchless = branchless
+        self.masks = masks
 
     @contextmanager
     def when(self, predicate: Expr | None) -> Iterator[None]:
@@ -140,6 +144,9 @@ class Loops:
         exists = expr.op == "exists"
         if isinstance(expr.domain, SetOf):
             return self._unrolled(expr, expr.domain.elements)
+        deciding = self.masks.deciding(expr)
+        if deciding is not None:
+            return Text(f"{deciding.at(ATOM)} {'!=' if exists else '=='} 0", EQUALITY)
         local = self.context.result("found" if exists else "all")
         self.context.lines.define(f"bool {local}", "false" if exists else "true")
         predicate = expr.predicate if exists else Not(expr.predicate, Bool(), expr.span)
@@ -164,6 +171,9 @@ class Loops:
         return found
 
     def count(self, expr: Count) -> Text:
+        counted_at_once = self.masks.selected(expr.variable, expr.domain, expr.predicate)
+        if counted_at_once is not None:
+            return Text(f"__builtin_popcountll({counted_at_once})", ATOM, "int")
         local = self.context.result("count")
         counted = self.context.number(local, interval_of(expr), 0)
         with self.loop(expr.variable, expr.domain), self.when(expr.predicate):

@@ -84,7 +84,7 @@ class Scalars:
         self.places = self.values.places
         self.locals = self.values.locals
         self.loops = self.values.loops
-        self.sets = Sets(context, self, self.places, self.locals, self.loops)
+        self.sets = Sets(context, self, self.places, self.locals, self.loops, self.values.masks)
 
     def scalar(self, expr: Expr) -> Text:
         match expr:

@@ -19,6 +19,7 @@ from codegen.emit.c_text import (
 from codegen.emit.joined import joined
 from codegen.emit.locals import Locals
 from codegen.emit.loops import Loops
+from codegen.emit.masks import Masks
 from codegen.emit.places import Places
 from codegen.emit.step_context import StepContext
 from codegen.emit.types import GeneratorError, c_type
@@ -53,7 +54,15 @@ from codegen.ir.walk import substitute
 class Sets:
     """Writes scalars that depend on sets. It asks `scalars` for elements and bits, and `places` for other sets."""
 
-    def __init__(self, context: StepContext, scalars: ScalarWriter, places: Places, local_names: Locals, loops: Loops):
+    def __init__(
+        self,
+        context: StepContext,
+        scalars: ScalarWriter,
+        places: Places,
+        local_names: Locals,
+        loops: Loops,
+        masks: Masks,
+    ):
         self.context = context
         self.names = context.names
         self.helpers = context.helpers
@@ -61,6 +70,7 @@ class Sets:
         self.places = places
         self.locals = local_names
         self.loops = loops
+        self.masks = masks
 
     def has(self, element: Expr, set_: Expr) -> Text:
         """Renders whether an element is in a set. A set that is not stored is not made for it."""
@@ -158,6 +168,10 @@ class Sets:
                     precedence,
                     wide,
                 )
+            case Filter() if (word := self.masks.selected(expr.variable, expr.domain, expr.predicate)) is not None:
+                return word
+            case Image() if (word := self.masks.image(expr)) is not None:
+                return word
             case Filter() | Image():
                 local = self.context.fresh("bits")
                 self.context.lines.define(f"{c_type(self.names, expr.type)} {local}", 0)

@@ -12,6 +12,7 @@ from codegen.emit.branchless_tests import BranchlessTests
 from codegen.emit.c_text import Place
 from codegen.emit.locals import Locals
 from codegen.emit.loops import Loops
+from codegen.emit.masks import Masks
 from codegen.emit.places import Places
 from codegen.emit.step_context import StepContext
 from codegen.emit.types import GeneratorError, Vector, c_type, stack_bytes
@@ -59,7 +60,8 @@ class Values:
         self.tests = tests
         self.places = Places(context, scalars, self)
         self.locals = Locals(context, scalars, self)
-        self.loops = Loops(context, scalars, self.places, tests, branchless)
+        self.masks = Masks(context, scalars, tests, branchless)
+        self.loops = Loops(context, scalars, self.places, tests, branchless, self.masks)
 
     def into(self, target: Place, type_: Type, expr: Expr, at: Location | None = None) -> None:
         """Adds statements that give `target`, which has the type `type_`, the value of `expr`.

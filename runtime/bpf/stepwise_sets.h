@@ -104,6 +104,50 @@ static __always_inline __u64 stepwise_choose(__u64 bit, __u64 then, __u64 otherw
 	return otherwise + stepwise_where(bit, then - otherwise);
 }
 
+/*
+ * Sets of numbers below 64, a bit for each. The functions have no branch, and take any number of
+ * fewer than 64 bits: C defines no shift by 64 or more.
+ */
+
+/* Returns the set of one number; the empty set if it is not below 64. */
+static __always_inline __u64 stepwise_bits_of(__u64 number)
+{
+	return stepwise_where(stepwise_less_bit(number, 64), 1ULL << (number & 63));
+}
+
+/* Returns the set of all numbers below `end`. */
+static __always_inline __u64 stepwise_bits_below(__u64 end)
+{
+	return stepwise_bits_of(end) - 1;
+}
+
+/* Does the same for an end that may be negative. */
+static __always_inline __u64 stepwise_bits_below_signed(__s64 end)
+{
+	return stepwise_bits_below(end & ~(end >> 63));
+}
+
+/* Adds `by` to each number of a set. */
+static __always_inline __u64 stepwise_bits_up(__u64 set, __u64 by)
+{
+	return stepwise_where(stepwise_less_bit(by, 64), set << (by & 63));
+}
+
+/* Subtracts `by` from each number of a set. */
+static __always_inline __u64 stepwise_bits_down(__u64 set, __u64 by)
+{
+	return stepwise_where(stepwise_less_bit(by, 64), set >> (by & 63));
+}
+
+/* Adds `by`, which may be negative, to each number of a set. */
+static __always_inline __u64 stepwise_bits_moved(__u64 set, __s64 by)
+{
+	const __u64 down = (__u64)by >> 63, amount = stepwise_choose(down, -(__u64)by, by);
+
+	return stepwise_choose(down, stepwise_bits_down(set, amount),
+			       stepwise_bits_up(set, amount));
+}
+
 /* Hides the index from clang, unless it is a constant, so that bounds checks stay for the verifier. */
 static __always_inline __u32 stepwise_index(__u32 index)
 {
