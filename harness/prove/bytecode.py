@@ -13,6 +13,9 @@ from elftools.elf.sections import SymbolTableSection
 
 LOAD_IMMEDIATE, LOAD, STORE_IMMEDIATE, STORE, ALU32, JUMP64, JUMP32, ALU64 = range(8)
 """The class of an instruction: its three lowest bits."""
+JA, CALL, EXIT, JSLE, END = 0x00, 0x80, 0x90, 0xD0, 0xD0
+WIDE = 0x18
+MEMORY_MODE = 0x60
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,22 @@ class Instruction:
         """Whether the second operand is a register."""
         return bool(self.code & 8)
 
+    @property
+    def known(self) -> bool:
+        """Whether this is one of the instructions of -mcpu=v3 whose meaning machine.py has."""
+        match self.family:
+            case family if family == LOAD_IMMEDIATE:
+                return self.code == WIDE and not self.source
+            case family if family in (LOAD, STORE, STORE_IMMEDIATE):
+                return self.code & 0xE0 == MEMORY_MODE
+            case family if family in (ALU32, ALU64):  # an offset makes it signed, or a move that extends the sign
+                swaps = self.operation == END
+                widths = not swaps or (self.immediate in (16, 32, 64) and not (family == ALU64 and self.from_register))
+                return self.operation <= END and not self.offset and widths
+            case family if family == JUMP32:
+                return self.operation not in (JA, CALL, EXIT) and self.operation <= JSLE
+        return self.operation <= JSLE
+
 
 @dataclass(frozen=True)
 class Function:
@@ -67,6 +86,7 @@ class ObjectFile:
             section.name: section.data()
             for section in self._file.iter_sections()
             if section.name.startswith((".rodata", ".data.rel.ro"))
+            and self._file.get_section_by_name(f".rel{section.name}") is None
         }
         symbols = self._file.get_section_by_name(".symtab")
         if not isinstance(symbols, SymbolTableSection):
@@ -85,7 +105,7 @@ class ObjectFile:
         while at < len(code):
             operation, registers, offset, immediate = struct.unpack_from("<BBhi", code, at)
             constant = None
-            wide = operation == 0x18
+            wide = operation == WIDE
             if wide:
                 immediate = (immediate & 0xFFFFFFFF) | struct.unpack_from("<i", code, at + 12)[0] << 32
                 if at in relocations:

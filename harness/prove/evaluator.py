@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import cast
 
 import z3
 
-from harness.prove import terms, values
+from harness.prove import folds, terms, values
+from harness.prove.folds import Folds
 from harness.prove.memory import Unsupported
 from harness.prove.scopes import Closure, Later, Leaf, Scope, Trail
 from harness.prove.syntax import Module, Node
@@ -32,6 +34,7 @@ class Evaluator:
         self._duties: list[Truth] = []
         self._closures: dict[str, Closure] = {}
         self._open = 0
+        self.folds = Folds()
 
     # --- Steps -----------------------------------------------------------------------------------------
 
@@ -42,6 +45,10 @@ class Evaluator:
             raise Unsupported(f"the module has no step {step} of {len(arguments)} parameters")
         scope = Scope(dict(zip(definition.parameters, arguments)), self._global)
         return list(self._ends(definition.body, scope, (), (), Trail()))
+
+    def skeleton(self, step: str) -> list[Leaf]:
+        """The ends of a step by its text alone. Nothing is known of its arguments, so none can be evaluated."""
+        return self.leaves(step, [Record({})] * self.parameters(step))
 
     def _ends(
         self, node: Node, scope: Scope, guard: tuple[Truth, ...], duties: tuple[Truth, ...], trail: Trail
@@ -230,6 +237,10 @@ class Evaluator:
         if closure.body is None:
             raise Unsupported(f"{node.where}: {closure.name} as an argument")
         inner = self._bind(closure, node, scope)
+        if closure.name in FOLDS and closure.body.where.startswith("Offload."):
+            folded = self._folded(closure, inner)
+            if folded is not None:
+                return folded
         key = _constants(inner, closure.parameters)
         if key is None:
             return self._value(closure.body, inner)
@@ -238,6 +249,32 @@ class Evaluator:
             closure.known[key] = self._collected(lambda: self._value(body, inner))
         value, duties = closure.known[key]
         self._duties += duties
+        return value
+
+    def _folded(self, closure: Closure, scope: Scope) -> Value | None:
+        """FirstIndex or CountIndex over more places than a loop is unrolled for; None if there are fewer."""
+        low, high, *none, test = (scope.bound[uid] for uid in closure.parameters)
+        first, last = values.number(self._forced(low)), values.number(self._forced(high))
+        if first is None or last is None or first < 0 or last - first < ELEMENTS_MAX:
+            return None
+        if not isinstance(test, Closure) or test.body is None or last - first >= folds.ROUNDS_MAX:
+            return None
+        rounds, body = last - first + 1, test.body
+        index = Integer(terms.add(folds.PLACE, terms.bits(first, 64)), first, last)
+        inner = Scope({test.parameters[0]: index}, test.scope)
+        with self._under(folds.within(rounds)):  # of any place, so of all
+            condition = self._truth(body, inner)
+        if closure.name == "CountIndex":
+            count = self.folds.count(condition, rounds, lambda *_: False)
+            return Integer(count.wide, 0, rounds)
+        search = self.folds.search(condition, rounds, lambda *_: False)
+        found = Integer(terms.add(search.wide, terms.bits(first, 64)), first, last)
+        return values.choose(search.found, found, self._force(none[0]))
+
+    def _forced(self, found: Value | Later | Closure) -> Integer:
+        value = self._force(found)
+        if not isinstance(value, Integer):
+            raise Unsupported("a bound that is not a number")
         return value
 
     def _truth(self, node: Node, scope: Scope) -> Truth:
@@ -441,8 +478,9 @@ class Evaluator:
             return values.kept(domain, self._guarded(domain, test))
         items = values.listed(domain).items
         if name == "$FcnConstructor":
-            if not isinstance(domain, Range) or any(not z3.is_true(guard) for guard, _ in items):
-                raise Unsupported(f"{node.where}: a function over something that is not a range of constants")
+            constants = isinstance(domain, Range) and all(z3.is_true(guard) for guard, _ in items)
+            if not constants or values.number(cast(Range, domain).low) != 1:
+                raise Unsupported(f"{node.where}: a function over something that is not 1..n")
             return Array(tuple(self._value(body, Scope({uid: item}, scope)) for _, item in items))
         if name == "$SetOfAll":
             return self._image(items, uid, body, scope)
@@ -521,6 +559,7 @@ class Evaluator:
 NOTHING = Record({"verdict": values.text("Drop"), "cell": terms.TRUE, "msg": terms.TRUE})
 """The result where there is none."""
 ELEMENTS_MAX = 256
+FOLDS = {"FirstIndex", "CountIndex"}
 LOGIC = {"\\land", "\\lor", "\\lnot", "~", "=>", "\\equiv", "<=>", "$ConjList", "$DisjList"}
 ARITHMETIC = {"+", "-", "*", "\\div", "%", "<", ">", "\\leq", "<=", "=<", "\\geq", ">=", "..", "^"}
 BINDERS = {"$BoundedExists", "$BoundedForall", "$BoundedChoose", "$SubsetOf", "$SetOfAll", "$FcnConstructor"}

@@ -216,11 +216,17 @@ class Comparison:
         return self.found
 
     def _record(self, kind: ir.Record, member: Member, base: int, value: Record, initial: Value, name: str) -> None:
+        if value.fields.keys() != {each for each, _ in kind.fields}:
+            raise Unsupported(f"the step makes a record of other fields of {name}")
         for each, inner in kind.fields:
             found = members_of(member).get(c_names.field(each))
+            first = initial.fields[each] if isinstance(initial, Record) else None
             if found is not None:
-                first = initial.fields[each] if isinstance(initial, Record) else None
                 self._compare(inner, found, base + member.offset, value.fields[each], first, f"{name}.{each}")
+            elif first is None:
+                raise Unsupported(f"the C struct has no member for {name}.{each}")
+            else:  # C cannot change it, so TLA+ must not
+                self._add(f"{name}.{each}", terms.negated(values.equal(value.fields[each], first)))
 
     def _add(self, name: str, wrong: Truth) -> None:
         if not z3.is_false(wrong):
@@ -236,7 +242,10 @@ class Comparison:
             case ir.Record() if isinstance(value, Record):
                 self._record(kind, member, base, value, initial or value, name)
             case ir.Array() if isinstance(value, Array):
+                if len(value.items) != kind.size:
+                    raise Unsupported(f"the step makes an array of {len(value.items)} items of {name}")
                 slots = parts_of(member)["items"]
+                self._rest(kind, slots, start, name)
                 for at, item in enumerate(value.items):
                     first = initial.items[at] if isinstance(initial, Array) else None
                     self._item(kind.element, slots, start, at, item, first, f"{name}.{at + 1}")
@@ -244,6 +253,13 @@ class Comparison:
                 self._set(kind, member, start, value, name)
             case _:
                 self._scalar(kind, self.load(start, member.size), value, name)
+
+    def _rest(self, kind: ir.Array, slots: Member, base: int, name: str) -> None:
+        """The bits of a word beyond its items are zero, before and after."""
+        used = 0 if slots.elements is not None else kind.size * word_bits(kind.element)
+        if 0 < used < 8 * slots.size:
+            rest = terms.extract(self.load(base + slots.offset, slots.size), 8 * slots.size - 1, used)
+            self._add(f"{name}, unused bits", terms.negated(terms.equal(rest, terms.bits(0, rest.size()))))
 
     def _item(
         self, kind: ir.Type, slots: Member, base: int, at: int, value: Value, initial: Value | None, name: str

@@ -10,13 +10,17 @@ from typing import Any
 
 import z3
 
+from codegen.c import names as c_names
 from harness.base.protocols import BUILD
 from harness.base.write_files import replace_whole
-from harness.prove.programs import StepFunction
+from harness.data import btf, packing
+from harness.prove.programs import ABI, StepFunction
 from harness.prove.proof import Counterexample, LeafResult, Setting, StepResult
 from harness.prove.syntax import Module, Node
 
 HERE = Path(__file__).parent
+SOURCES = (*sorted(HERE.glob("*.py")), *(Path(str(each.__file__)) for each in (packing, btf, c_names)), ABI)
+"""The prover, and what it reads types and verdicts with."""
 PROVE = BUILD / "prove"
 
 
@@ -28,14 +32,14 @@ def key(setting: Setting, step: StepFunction, module: Module, options: object) -
     objects = setting.objects[step.daemon]
     tags = ("message", "env", step.struct_tag(setting.protocol.name))
     parts: list[object] = [
-        objects.function(step.function, step.section).code,
+        objects.function(step.function, step.section).instructions,
         sorted(objects.data.items()),
         [setting.shape(tag, step.daemon) for tag in tags if tag],
         [setting.protocol.message, setting.protocol.env, step.cell, step.table.capacity, step.parameters],
         setting.protocol.constants,
         setting.terms_value,
         reached(module, step.name),
-        [path.read_bytes() for path in sorted(HERE.glob("*.py"))],
+        [path.read_bytes() for path in SOURCES],
         z3.get_version_string(),
         options,
     ]

@@ -26,8 +26,11 @@ from harness.prove.bytecode import (
     Function,
     Instruction,
 )
-from harness.prove.memory import UNDEFINED, Memory, Pointer, Unsupported, Value, join, merged
+from harness.prove.folds import Folds
+from harness.prove.loops import Loops
+from harness.prove.memory import UNDEFINED, Memory, Pointer, Unsupported, Value
 from harness.prove.terms import Bits, Truth
+from harness.prove.ways import Graph, State, meet
 
 SIZES = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}
 ADD, SUB, MUL, DIV, OR, AND, LSH, RSH, NEG, MOD, XOR, MOV, ARSH, END = range(0x00, 0xE0, 0x10)
@@ -35,18 +38,8 @@ JA, JEQ, JGT, JGE, JSET, JNE, JSGT, JSGE, CALL, EXIT, JLT, JLE, JSLT, JSLE = ran
 STACK = "stack"
 STACK_SIZE = 512
 ROUNDS_MAX = 20
-MEMORY_MODE = 0x60
 
 Feasible = Callable[[tuple[Truth, ...]], bool]
-
-
-@dataclass
-class State:
-    """Registers and memory on a way through the function. way: the conditions under which it is taken."""
-
-    registers: list[Value]
-    memory: Memory
-    way: tuple[Truth, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,13 +52,21 @@ class Outcome:
 
 
 class Machine:
-    """Runs one function. feasible: whether conditions can hold together."""
+    """Runs one function. feasible: whether conditions can hold together.
 
-    def __init__(self, function: Function, feasible: Feasible, data: dict[str, bytes]) -> None:
+    table: the capacity of the table that the function reads as a whole, if it does. folds: those of the step.
+    """
+
+    def __init__(
+        self, function: Function, feasible: Feasible, table: int | None = None, folds: Folds | None = None
+    ) -> None:
         self._function = function
         self._feasible = feasible
-        self._data = data
-        self._order = order(function)
+        graph = Graph(function)
+        self._order = graph.order
+        self._loops: Loops | None = None
+        if table is not None and folds is not None:
+            self._loops = Loops(function, graph, (table - 1, table), folds, self._block, feasible)
         self._jumps = 0
 
     def run(self, memory: Memory, arguments: list[Value]) -> Outcome:
@@ -82,7 +83,9 @@ class Machine:
             if visits[start] > ROUNDS_MAX:
                 raise Unsupported(f"a loop of more than {ROUNDS_MAX} rounds")
             state = meet(waiting.pop(start))
-            for target, after in self._block(start, state):
+            loops = self._loops
+            ways = loops.left(start, state) if loops and loops.begins(start) else self._block(start, state)
+            for target, after in ways:
                 if target is None:
                     ends.append(after)
                 else:
@@ -101,6 +104,8 @@ class Machine:
         while True:
             instruction = self._function.instructions[at]
             assert instruction is not None
+            if not instruction.known:
+                raise Unsupported(f"an instruction of code {instruction.code:#x}, at {at}")
             if at != begin and at in self._order:
                 return [(at, state)]
             if instruction.family in (JUMP64, JUMP32):
@@ -115,7 +120,7 @@ class Machine:
             return [(None, state)]
         if operation == CALL:
             raise Unsupported(f"a call of helper {instruction.immediate}")
-        target = at + 1 + (instruction.offset if instruction.family == JUMP64 or operation != JA else 0)
+        target = at + 1 + instruction.offset
         if operation == JA:
             return [(target, state)]
         condition = self._condition(instruction, state)
@@ -139,7 +144,7 @@ class Machine:
         left = state.registers[instruction.destination]
         right = self._operand(instruction, state)
         if isinstance(left, Pointer) or isinstance(right, Pointer):
-            return _compared_pointers(instruction.operation, left, right)
+            return _compared_pointers(instruction, left, right)
         one, other = number(left), number(right)
         if instruction.family == JUMP32:
             one, other = terms.extract(one, 31, 0), terms.extract(other, 31, 0)
@@ -189,8 +194,6 @@ class Machine:
                 registers[instruction.destination] = self._immediate(instruction, state)
                 return 2
             case family if family == LOAD:
-                if instruction.code & 0xE0 != MEMORY_MODE:
-                    raise Unsupported(f"a load of code {instruction.code:#x}")
                 size = SIZES[instruction.code & 0x18]
                 address = _address(registers[instruction.source], instruction.offset)
                 value = state.memory.load(address, size, can)
@@ -198,8 +201,6 @@ class Machine:
                     terms.widen(value, 64) if isinstance(value, z3.BitVecRef) else value
                 )
             case family if family in (STORE, STORE_IMMEDIATE):
-                if instruction.code & 0xE0 != MEMORY_MODE:
-                    raise Unsupported(f"a store of code {instruction.code:#x}")
                 size = SIZES[instruction.code & 0x18]
                 stored: Value = terms.bits(instruction.immediate, 64)
                 if family == STORE:
@@ -223,8 +224,6 @@ class Machine:
         left, right = state.registers[instruction.destination], self._operand(instruction, state)
         operation, wide = instruction.operation, instruction.family == ALU64
         if operation == MOV:
-            if instruction.offset:
-                raise Unsupported("a move that extends the sign")
             return right if wide else terms.widen(terms.extract(number(right), 31, 0), 64)
         if isinstance(left, Pointer) or isinstance(right, Pointer):
             return _moved_pointer(operation, wide, left, right)
@@ -236,6 +235,8 @@ class Machine:
 
 
 def _arithmetic(operation: int, left: Bits, right: Bits, width: int) -> Bits:
+    if operation in (DIV, MOD) and not terms.constant(right):
+        raise Unsupported("a division by something that is not a positive constant")
     match operation:
         case op if op == ADD:
             return terms.add(left, right)
@@ -298,94 +299,12 @@ def _moved_pointer(operation: int, wide: bool, left: Value, right: Value) -> Val
     raise Unsupported(f"arithmetic of code {operation:#x} on an address")
 
 
-def _compared_pointers(operation: int, left: Value, right: Value) -> Truth:
+def _compared_pointers(instruction: Instruction, left: Value, right: Value) -> Truth:
     if isinstance(left, Pointer) and isinstance(right, Pointer) and left.region == right.region:
-        if operation in (JEQ, JNE):
+        if instruction.family == JUMP64 and instruction.operation in (JEQ, JNE):
             same = terms.equal(left.offset, right.offset)
-            return same if operation == JEQ else terms.negated(same)
+            return same if instruction.operation == JEQ else terms.negated(same)
     raise Unsupported("a comparison of addresses")
-
-
-# --- Ways ----------------------------------------------------------------------------------------------
-
-
-def order(function: Function) -> dict[int, int]:
-    """The places where ways part or meet, each after all from which it can be reached.
-
-    A loop that is left in the bytecode has no such order, and is not supported.
-    """
-    starts = {0}
-    follow: dict[int, list[int]] = {}
-    for at, instruction in enumerate(function.instructions):
-        if instruction is None or instruction.family not in (JUMP64, JUMP32):
-            continue
-        targets = []
-        if instruction.operation not in (EXIT, CALL):
-            targets.append(at + 1 + instruction.offset)
-            if instruction.operation != JA:
-                targets.append(at + 1)
-        follow[at] = targets
-        starts.update(targets)
-    blocks: dict[int, list[int]] = {}
-    for start in starts:
-        at = start
-        while at not in follow and not (at != start and at in starts):
-            at += 1 if at + 1 >= len(function.instructions) or function.instructions[at + 1] is not None else 2
-        blocks[start] = follow[at] if at in follow and (at == start or at not in starts) else [at]
-    placed: list[int] = []
-    state: dict[int, int] = {}
-    stack = [(0, iter(blocks[0]))]
-    state[0] = 1
-    while stack:
-        block, rest = stack[-1]
-        following = next(rest, None)
-        if following is None:
-            state[block] = 2
-            placed.append(block)
-            stack.pop()
-        elif state.get(following, 0) == 0:
-            state[following] = 1
-            stack.append((following, iter(blocks[following])))
-    return {block: at for at, block in enumerate(reversed(placed))}
-
-
-def meet(states: list[State]) -> State:
-    """One state for several ways. The two with the longest common beginning meet first."""
-    states = list(states)
-    while len(states) > 1:
-        pairs = [(at, other) for at in range(len(states)) for other in range(at + 1, len(states))]
-        at, other = max(pairs, key=lambda pair: _common(states[pair[0]].way, states[pair[1]].way))
-        second = states.pop(other)
-        states[at] = _met(states[at], second)
-    return states[0]
-
-
-def _common(left: tuple[Truth, ...], right: tuple[Truth, ...]) -> int:
-    length = 0
-    for one, other in zip(left, right):
-        if not one.eq(other):
-            break
-        length += 1
-    return length
-
-
-def _met(left: State, right: State) -> State:
-    common = _common(left.way, right.way)
-    one, other = left.way[common:], right.way[common:]
-    if one and other and terms.negated(one[0]).eq(other[0]):
-        selector = one[0]
-        rest = terms.all_of(
-            [
-                terms.implied(one[0], terms.all_of(one[1:])),
-                terms.implied(other[0], terms.all_of(other[1:])),
-            ]
-        )
-    else:
-        selector = terms.all_of(one)
-        rest = terms.any_of([selector, terms.all_of(other)])
-    way = left.way[:common] if z3.is_true(rest) else (*left.way[:common], rest)
-    registers = [merged(selector, a, b) for a, b in zip(left.registers, right.registers)]
-    return State(registers, join(selector, left.memory, right.memory), way)
 
 
 def constant_regions(data: dict[str, bytes]) -> dict[str, dict[int, tuple[int, Value]]]:

@@ -47,7 +47,7 @@ class Region:
     """The part of a region that never changes.
 
     size: in bytes. base: the offset of its first byte; negative for the stack. table: the function from an index to the
-    64-bit word, for a whole table.
+    64-bit word, for a whole table. anywhere: whether it may be read at any address, for guesses.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Region:
     base: int = 0
     writable: bool = True
     table: z3.FuncDeclRef | None = None
+    anywhere: bool = False
 
 
 @dataclass
@@ -145,11 +146,13 @@ class Memory:
 
 def _of_table(region: Region, address: Pointer, size: int) -> Bits:
     """A word of a table. Its cells are words, so that nothing else is read of one."""
+    assert region.table is not None
+    if region.anywhere and size == 8:
+        return cast(Bits, region.table(address.offset))
     term, factor, plus = linear(address.offset)
     if size != 8 or factor % 8 or plus % 8:
         raise Unsupported(f"the program reads a part of a word of {region.name}")
     index = terms.add(terms.multiply(term, terms.bits(factor // 8, 64)), terms.bits(_signed(plus) // 8, 64))
-    assert region.table is not None
     return cast(Bits, region.table(index))
 
 

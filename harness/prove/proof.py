@@ -20,6 +20,7 @@ from harness.data.packing import Struct
 from harness.prove import solving, terms, values
 from harness.prove.bytecode import Function, ObjectFile
 from harness.prove.evaluator import Evaluator
+from harness.prove.folds import Folds
 from harness.prove.inputs import Comparison, Difference, Input, Maker, from_word
 from harness.prove.machine import STACK, STACK_SIZE, Machine, Outcome, constant_regions
 from harness.prove.memory import Memory, Pointer, Region, Unsupported
@@ -32,8 +33,11 @@ from harness.prove.values import Opaque, Table, Value
 
 CHANGED = 4
 """The bit of a step's outcome that says that the cell changed; see runtime/bpf/stepwise_steps.h."""
+LEAF = 8
+"""The first bit of an outcome that is of the leaf's number. The bits between say that no step ran, and are zero."""
 LARGE_SET = 8
-SPLITS_MAX = 3
+SPLITS_MAX = 2
+NO_LEAF = "no input reaches any leaf, so what is assumed of its inputs cannot be"
 CELL, MESSAGE, ENVIRONMENT = "cell", "message", "environment"
 
 
@@ -42,7 +46,7 @@ class Counterexample:
     """An input for which TLA+ and bytecode differ. differs: the parts that do.
 
     inputs: the values of its variables, by name. before, after: the bytes of cell, message and environment, as
-    hexadecimal. outcome: what the function returns.
+    hexadecimal. outcome: what the function returns. replayed: where the step was run on it, and what that gave.
     """
 
     differs: tuple[str, ...]
@@ -50,6 +54,7 @@ class Counterexample:
     before: dict[str, str]
     after: dict[str, str]
     outcome: int
+    replayed: str = ""
 
     def lines(self) -> list[str]:
         """The input for people: the values that are not zero, one a line for each record."""
@@ -129,6 +134,7 @@ class StepProof:
         self, setting: Setting, step: StepFunction, limit: Limit, counts: Mapping[str, int], kinds: tuple[str, ...] = ()
     ) -> None:
         terms.forget()
+        self._folds = Folds()
         self._counts = counts
         self._kinds = kinds
         self._setting = setting
@@ -200,6 +206,7 @@ class StepProof:
     def leaves(self, wanted: set[tuple[int, ...]] | None = None) -> Iterator[LeafResult]:
         """Proves the leaves that some input reaches, or those of some paths."""
         evaluator = self._setting.evaluator()
+        evaluator.folds = self._folds
         arguments = self._values(evaluator.parameters(self._step.name))
         for leaf in evaluator.leaves(self._step.name, arguments):
             if wanted is None or leaf.path in wanted:
@@ -207,19 +214,41 @@ class StepProof:
                 if found is not None:
                     yield found
 
+    def kinds_left(self, verdict: str) -> Iterator[tuple[list[Truth], values.Text]]:
+        """The kind that a message has after each leaf with a verdict, under the conditions of the leaf.
+
+        Raises Unsupported if a leaf cannot be evaluated.
+        """
+        evaluator = self._setting.evaluator()
+        evaluator.folds = self._folds
+        arguments = self._values(evaluator.parameters(self._step.name))
+        for leaf in evaluator.leaves(self._step.name, arguments):
+            if leaf.reason:
+                raise Unsupported(leaf.reason)
+            given, message = cast(values.Text, leaf.result.fields["verdict"]), leaf.result.fields["msg"]
+            kind = message.fields.get("kind") if isinstance(message, values.Record) else None
+            if not isinstance(kind, values.Text):
+                raise Unsupported("a message without a kind")
+            yield [*self.assumed, *leaf.guard, values.is_text(given, verdict)], kind
+
     def _leaf(self, leaf: Leaf) -> LeafResult | None:
         """Proves a leaf; None if no input reaches it."""
         began = time.process_time()
         verdict = cast(values.Text, leaf.result.fields["verdict"]).members[0]
-        questions = Questions([*self.assumed, *leaf.guard], self._limit)
-        reason, found, jumps = "", None, 0
+        known = [*self.assumed, *self._folds.facts, *leaf.guard]
+        reason, jumps = "", 0
+        found: Counterexample | None = None
         if leaf.reason:
             return LeafResult(leaf.name, verdict, False, 0.0, leaf.path, 0, leaf.reason)
         try:
-            if questions.model([]) is None:
+            if Questions(known, self._limit).model([]) is None:
                 return None
             jumps, differences = self._run(leaf)
-            found = self._refutation(questions, differences)
+            known = [*self.assumed, *self._folds.facts, *leaf.guard]
+            found = self._refutation(Questions(known, self._limit), differences)
+            if found is not None and self._step.whole:
+                reason = f"{' and '.join(found.differs)} may differ, for a loop over the whole table"
+                found = None
         except Unsupported as error:
             reason = str(error)
         except OutOfTime:
@@ -234,6 +263,7 @@ class StepProof:
         verdict = cast(values.Text, leaf.result.fields["verdict"]).members[0]
         jumps, reason, refuted = 0, "", None
         for count in range(of.most + 1):
+            self._limit.begin()
             case = StepProof(self._setting, self._step, self._limit, {**self._counts, of.name: count}, self._kinds)
             for found in case.leaves({leaf.path}):
                 jumps = max(jumps, found.jumps)
@@ -253,8 +283,10 @@ class StepProof:
         """Runs the function under the leaf's condition; returns how often ways parted, and the differences."""
         due = terms.negated(terms.all_of(leaf.duties))
         differences = [Difference("what TLC refuses to evaluate", due)]
-        branches = Branches([*self.assumed, *leaf.guard], self._limit)
-        outcome = Machine(self._function, branches.feasible, self._object.data).run(self._memory, self._arguments())
+        branches = Branches([*self.assumed, *self._folds.facts, *leaf.guard], self._limit)
+        table = self._step.table.capacity if self._step.whole else None
+        machine = Machine(self._function, branches.feasible, table, self._folds)
+        outcome = machine.run(self._memory, self._arguments())
         self._outcome = outcome
         differences += self._differences(leaf, outcome)
         names = set().union(*(variables(each) for each in (*leaf.guard, *(one.condition for one in differences))))
@@ -279,6 +311,8 @@ class StepProof:
         for member in verdict.members:
             wrong = terms.negated(terms.equal(low, terms.bits(numbers[member], 2)))
             found.append(Difference("verdict", terms.all_of([values.is_text(verdict, member), wrong])))
+        rest = terms.extract(outcome.result, LEAF - 1, 3)
+        found.append(Difference("the outcome", terms.negated(terms.equal(rest, terms.bits(0, rest.size())))))
         found += self._compared(MESSAGE, self._message, leaf.result.fields["msg"], outcome)
         if self._cell is not None:
             cell = leaf.result.fields["cell"]
@@ -315,10 +349,10 @@ class StepProof:
                 pointer = Pointer(CELL, terms.bits(member.offset, 64))
                 after = outcome.memory.load(pointer, member.size, lambda _: True)
                 first = self._memory.load(pointer, member.size, lambda _: True)
-                if not cast(Bits, after).eq(cast(Bits, first)):
-                    found.append(
-                        Difference(f"cell.{name}", terms.negated(terms.equal(cast(Bits, after), cast(Bits, first))))
-                    )
+                if not isinstance(after, z3.BitVecRef):
+                    raise Unsupported(f"the function leaves no number in cell.{name}")
+                if not after.eq(cast(Bits, first)):
+                    found.append(Difference(f"cell.{name}", terms.negated(terms.equal(after, cast(Bits, first)))))
         return found
 
     def _refutation(self, questions: Questions, differences: list[Difference]) -> Counterexample | None:
@@ -389,10 +423,15 @@ def proved(
     result = StepResult(step.name)
     limit = Limit(seconds)
     solving.forget()
-    for leaf in StepProof(setting, step, limit, {}, kinds).leaves():
-        result.leaves.append(leaf)
-        if until_refuted and leaf.counterexample:
-            break
-        limit.begin()
+    try:
+        for leaf in StepProof(setting, step, limit, {}, kinds).leaves():
+            result.leaves.append(leaf)
+            if until_refuted and leaf.counterexample:
+                break
+            limit.begin()
+    except Unsupported as error:  # of the whole step: a leaf has its own reason
+        result.reason = str(error)
+    if not result.leaves and not result.reason:
+        result.reason = NO_LEAF
     result.seconds = time.process_time() - began
     return result

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegen import ir
 from codegen.compile import load
 from harness.base.protocols import GENERATED, SPEC
 from harness.data.btf import Shapes
@@ -47,7 +49,7 @@ def prepared(name: str, folder: Path, generated: Path | None = None) -> None:
     """Compiles a protocol's steps into a folder. generated: other generated files. Raises BuildError, SpecErrors."""
     generated = generated or GENERATED / name
     folder.mkdir(parents=True, exist_ok=True)
-    functions = steps(load(SPEC / name, name=name), generated)
+    functions = steps(_protocol(name), generated)
     for daemon in (False, True):
         wanted = [each for each in functions if each.daemon == daemon and not each.whole_reason]
         if wanted:
@@ -57,11 +59,11 @@ def prepared(name: str, folder: Path, generated: Path | None = None) -> None:
 def opened(name: str, folder: Path, generated: Path | None = None) -> Opened:
     """Reads what prepared() compiled, the layout and the module."""
     generated = generated or GENERATED / name
-    protocol = load(SPEC / name, name=name)
+    protocol = _protocol(name)
     paths = {daemon: target(name, folder, daemon) for daemon in (False, True)}
     objects = {daemon: ObjectFile(path) for daemon, path in paths.items() if path.exists()}
     shapes = {daemon: Shapes(path) for daemon, path in paths.items() if path.exists()}
-    module = syntax.read(syntax.export(SPEC / name / f"{protocol.module}.tla", module_folders(name)))
+    module = _module(name, protocol.module)
     constants = {each: constant(value) for each, value in protocol.constants}
 
     def shape(tag: str, daemon: bool) -> Struct:
@@ -69,6 +71,17 @@ def opened(name: str, folder: Path, generated: Path | None = None) -> Opened:
 
     setting = Setting(protocol, shape, objects, lambda: Evaluator(module, constants), _terms(generated, name))
     return Opened(setting, steps(protocol, generated), module)
+
+
+@functools.lru_cache(maxsize=4)
+def _protocol(name: str) -> ir.Protocol:
+    return load(SPEC / name, name=name)
+
+
+@functools.lru_cache(maxsize=4)
+def _module(name: str, module: str) -> syntax.Module:
+    """The module of a protocol's steps. SANY reads it once for all faults of a protocol."""
+    return syntax.read(syntax.export(SPEC / name / f"{module}.tla", module_folders(name)))
 
 
 def module_folders(name: str) -> list[Path]:

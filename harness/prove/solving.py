@@ -16,6 +16,7 @@ from harness.prove import terms
 from harness.prove.terms import Bits, Truth
 
 QUICK = 10_000_000
+SPLIT = 3_000_000
 BRANCH = 4_000_000
 """The most that a question may cost, in Z3's own measure: so the answer does not depend on the machine."""
 BRANCHES_SECONDS = 10.0
@@ -33,13 +34,13 @@ class OutOfTime(Exception):
 
 @dataclass
 class Limit:
-    """The CPU time that a leaf may take."""
+    """The CPU time that a leaf, or one case of it, may take."""
 
     seconds: float
     began: float = field(default_factory=time.process_time)
 
     def begin(self) -> None:
-        """Starts the time of another leaf."""
+        """Starts the time of another leaf or case."""
         self.began = time.process_time()
 
     @property
@@ -105,7 +106,7 @@ class Questions:
     def model(self, conditions: list[Truth], quick: bool = False) -> z3.ModelRef | None:
         """A model in which all conditions hold; None if there is none. Raises OutOfTime.
 
-        quick: whether to give up soon.
+        quick: whether to give up soon, because the question can be split.
         """
         if any(z3.is_false(each) for each in (*self._assumed, *conditions)):
             return None
@@ -130,8 +131,8 @@ class Questions:
         raise OutOfTime
 
     def _ways(self, quick: bool) -> list[tuple[int | None, z3.Solver]]:
-        ways: list[tuple[int | None, z3.Solver]] = [(QUICK, z3.SolverFor(LOGIC))]
-        return ways if quick else [*ways, (None, z3.Then(*TACTICS).solver())]
+        ways: list[tuple[int | None, z3.Solver]] = [(SPLIT if quick else QUICK, z3.SolverFor(LOGIC))]
+        return ways if quick else [*ways, (QUICK, z3.Solver()), (None, z3.Then(*TACTICS).solver())]
 
     def _answer(self, solver: z3.Solver, conditions: list[Truth], cost: int | None) -> z3.CheckSatResult:
         """An answer. cost: the most that it may cost; None for all the time that is left."""
@@ -172,12 +173,12 @@ def cases_of(condition: Truth, items: frozenset[str]) -> list[Case]:
     items: variables of a set's items, which are distinct. They are split by which of them equals one and the same term.
     Otherwise a small variable is split by its value, if it is compared with several.
     """
-    atoms: dict[int, dict[int, Truth]] = {}
+    atoms: dict[int, dict[str, list[Truth]]] = {}
     indexes: dict[str, tuple[Bits, set[int]]] = {}
     for each in _equations(condition):
         for one, other in ((each.arg(0), each.arg(1)), (each.arg(1), each.arg(0))):
             if one.decl().name() in items and variables(other).isdisjoint(items):
-                atoms.setdefault(other.get_id(), {})[each.get_id()] = each
+                atoms.setdefault(other.get_id(), {}).setdefault(one.decl().name(), []).append(each)
             elif z3.is_bv_value(other) and (index := _index(one)) is not None:
                 indexes.setdefault(index.decl().name(), (index, set()))[1].add(other.as_long())
     group = max((list(each.values()) for each in atoms.values()), key=len, default=[])
@@ -190,11 +191,12 @@ def cases_of(condition: Truth, items: frozenset[str]) -> list[Case]:
     return [Case(cast(Truth, variable == value), ((variable, value),)) for value in values]
 
 
-def _by_item(group: list[Truth]) -> list[Case]:
+def _by_item(group: list[list[Truth]]) -> list[Case]:
+    """A case for each item that is the term, and one for none. group: each item's equations, in all their forms."""
     found = []
     for chosen in (*group, None):
-        known = tuple((each, terms.TRUE if each is chosen else terms.FALSE) for each in group)
-        assumed = terms.negated(terms.any_of(group)) if chosen is None else chosen
+        known = tuple((each, terms.TRUE if item is chosen else terms.FALSE) for item in group for each in item)
+        assumed = terms.negated(terms.any_of([item[0] for item in group])) if chosen is None else chosen[0]
         found.append(Case(assumed, known))
     return found
 

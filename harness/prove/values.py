@@ -289,8 +289,9 @@ def renumbered(value: Text, members: Sequence[str]) -> Bits:
 def _chosen_set(condition: Truth, then: SetValue, otherwise: SetValue) -> SetValue:
     if isinstance(then, Small) or isinstance(otherwise, Small):
         size = max(each.term.size() for each in (then, otherwise) if isinstance(each, Small))
-        one, other = (as_small(each, size)[0] for each in (then, otherwise))
-        return Small(terms.bits_if(condition, one.term, other.term))
+        (one, fits), (other, also) = as_small(then, size), as_small(otherwise, size)
+        if z3.is_true(fits) and z3.is_true(also):  # otherwise bits would lose an element
+            return Small(terms.bits_if(condition, one.term, other.term))
     one_list, other_list = listed(then), listed(otherwise)
     count = None
     if one_list.count and other_list.count:
