@@ -6,18 +6,20 @@ import functools
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen import ir
 from harness.prove import kept
 from harness.prove.left import LeftFile, LeftStep, told
 from harness.prove.programs import StepFunction
-from harness.prove.proof import StepResult, proved
+from harness.prove.proof import NO_LEAF, LeafResult, StepResult, proved
+from harness.prove.reach import unfounded
+from harness.prove.replay import replayed
 from harness.prove.setting import Opened, opened, prepared
 
 WORKERS = 2
-LEAF_SECONDS = 60.0
+LEAF_SECONDS = 120.0
 EASY_SECONDS = LEAF_SECONDS / 10
 
 
@@ -33,8 +35,9 @@ class Judged:
     def problems(self) -> list[str]:
         """The differences from prove.yaml, a sentence each."""
         name, found = self.result.step, []
-        if self.result.reason and self.told is None:
-            found.append(f"{name} is left: {self.result.reason}")
+        reason = self.result.reason
+        if reason and (self.told is None or self.told.leaves or reason == NO_LEAF):
+            found.append(f"{name} is left: {reason}")
         for leaf in self.result.leaves:
             listed = self.told is not None and self.told.has(leaf.arms)
             if leaf.counterexample:
@@ -63,7 +66,18 @@ def _prove(
     """Proves one step, in a worker."""
     ready = _opened(protocol, folder, generated)
     function = next(each for each in ready.steps if each.name == step)
-    return proved(ready.setting, function, seconds, kinds)
+    result = proved(ready.setting, function, seconds, kinds)
+    result.leaves = [_shown(protocol, function, leaf, folder, generated) for leaf in result.leaves]
+    return result
+
+
+def _shown(protocol: str, step: StepFunction, leaf: LeafResult, folder: Path, generated: Path | None) -> LeafResult:
+    """A leaf, with its counterexample replayed if it has one."""
+    if leaf.counterexample is None:
+        return leaf
+    wrong, where = replayed(protocol, step, leaf.counterexample, folder, generated)
+    told = f"NOT TRUE when it is run: {'; '.join(wrong)}" if wrong else where
+    return replace(leaf, counterexample=replace(leaf.counterexample, replayed=told))
 
 
 def results(
@@ -79,14 +93,13 @@ def results(
     names = [each.name for each in ready.steps]
     if wanted is not None and wanted not in names:
         raise UnknownStep(f"{protocol} has no step {wanted!r}; choose from: {', '.join(names)}")
-    kinds = ready.setting.protocol.message.field("kind")
-    file = told(protocol, names, kinds.members if isinstance(kinds, ir.Enum) else ())
+    file = _told(protocol, ready)
     waiting = []
     for step in ready.steps:
         if wanted not in (None, step.name):
             continue
         if step.whole_reason:
-            yield Judged(StepResult(step.name, reason=step.whole_reason), file.left.get(step.name), False)
+            yield Judged(not_tried(ready, step), file.left.get(step.name), False)
             continue
         key = kept.key(ready.setting, step, ready.module, (seconds, _kinds(file, step.name)))
         result = kept.known(protocol, step.name, key) if generated is None else None
@@ -95,6 +108,26 @@ def results(
         else:
             waiting.append((step, key))
     yield from _side_by_side(protocol, waiting, folder, generated, seconds, file)
+
+
+def _told(protocol: str, ready: Opened) -> LeftFile:
+    kinds = ready.setting.protocol.message.field("kind")
+    return told(protocol, [each.name for each in ready.steps], kinds.members if isinstance(kinds, ir.Enum) else ())
+
+
+def assumptions(protocol: str) -> list[str]:
+    """The assumptions of prove.yaml that the layout does not keep, a sentence each. Raises as results()."""
+    ready = opened(protocol, kept.PROVE / protocol)
+    return unfounded(ready.setting, ready.steps, _told(protocol, ready))
+
+
+def not_tried(ready: Opened, step: StepFunction) -> StepResult:
+    """The result of a step that cannot be proved at all: its leaves count, and none is proved."""
+    leaves = [
+        LeafResult(leaf.name, "", False, 0.0, leaf.path, reason=step.whole_reason)
+        for leaf in ready.setting.evaluator().skeleton(step.name)
+    ]
+    return StepResult(step.name, leaves=leaves)
 
 
 def _kinds(file: LeftFile, step: str) -> tuple[str, ...]:

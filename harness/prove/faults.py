@@ -15,7 +15,7 @@ from harness.base.protocols import GENERATED
 from harness.base.yaml_documents import Strict, name_of, read
 from harness.prove.programs import StepFunction
 from harness.prove.proof import StepResult, proved
-from harness.prove.replay import library, replayed
+from harness.prove.replay import replayed
 from harness.prove.setting import opened, prepared
 
 FAULTS = Path(__file__).parent / "faults.yaml"
@@ -92,10 +92,10 @@ def _judged(fault: Fault, step: StepFunction, result: StepResult, folder: Path, 
     if leaf is None or leaf.counterexample is None:
         left = [each.reason for each in result.leaves if not each.proved]
         return False, f"not refuted: {', '.join(left)}" if left else "proved, with the fault"
-    wrong = replayed(step, library(fault.protocol, step, folder, generated), leaf.counterexample)
+    wrong, where = replayed(fault.protocol, step, leaf.counterexample, folder, generated)
     if wrong:
         return False, f"refuted, but not when it is run: {'; '.join(wrong)}"
-    return True, f"leaf {leaf.arms} {leaf.name}: {', '.join(leaf.counterexample.differs)}"
+    return True, f"leaf {leaf.arms} {leaf.name}: {', '.join(leaf.counterexample.differs)}; {where}"
 
 
 def planted(text: str, fault: Fault) -> str:

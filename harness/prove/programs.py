@@ -109,13 +109,19 @@ def _step(
 
 
 def compiled(protocol: str, functions: list[StepFunction], generated: Path, folder: Path, daemon: bool) -> Path:
-    """Compiles wrappers to an object file, with the flags of runtime/Makefile. Raises BuildError.
+    """Compiles wrappers to an object file. Raises BuildError.
 
     daemon: whether these are steps of the daemon, which the header hides from BPF programs.
     """
     made = target(protocol, folder, daemon)
-    source = made.with_suffix(".c")
     text = f'#include "{protocol}_steps.h"\n\n' + "\n".join(each.wrapper() for each in functions)
+    compile_for_bpf(protocol, text, made, generated, daemon)
+    return made
+
+
+def compile_for_bpf(protocol: str, text: str, made: Path, generated: Path, daemon: bool) -> None:
+    """Compiles a text in C beside `made`, with the flags of runtime/Makefile. Raises BuildError."""
+    source = made.with_suffix(".c")
     renew(source, text)
     command = [COMPILER, "-target", "bpf", "-O2", "-g", "-mcpu=v3", "-Wall", "-Wextra", "-Werror"]
     command += ["-U__bpf__", "-D__x86_64__"] if daemon else []
@@ -127,7 +133,6 @@ def compiled(protocol: str, functions: list[StepFunction], generated: Path, fold
         raise BuildError(f"cannot compile the steps of {protocol}: there is no {COMPILER}; run ./bootstrap") from None
     if run.returncode:
         raise BuildError(f"compiling the steps of {protocol}:\n{run.stderr.rstrip()}")
-    return made
 
 
 def target(protocol: str, folder: Path, daemon: bool) -> Path:
