@@ -20,6 +20,8 @@ GARBLED_PACKETS = 1_000_000
 COMMANDS = (
     "check all all",
     "conform all",
+    "prove",
+    "prove --faults",
     "mutants",
     "mutants --steps",
     "fuzz all --minutes 20",

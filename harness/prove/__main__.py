@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 
 from codegen.errors import SpecErrors
 from harness.base import command
@@ -17,14 +16,16 @@ from harness.base.protocols import UnknownProtocol, chosen
 from harness.builds.make import BuildError
 from harness.data.btf import ShapeError
 from harness.prove.bytecode import DecodeError
-from harness.prove.campaign import LEAF_SECONDS, Judged, UnknownStep, results
+from harness.prove.campaign import LEAF_SECONDS, Judged, UnknownStep, assumptions, results
 from harness.prove.faults import catalogue, hunted
 from harness.prove.findings import findings
 from harness.prove.syntax import SyntaxUnsupported
+from harness.results import ResultsError, begin
 
 ERRORS = (
     BuildError,
     DecodeError,
+    ResultsError,
     ShapeError,
     SpecErrors,
     SyntaxUnsupported,
@@ -53,6 +54,7 @@ def show(judged: Judged) -> None:
             print(f"    REFUTED {leaf.arms} {leaf.name}: {', '.join(leaf.counterexample.differs)}")
             for line in leaf.counterexample.lines():
                 print(f"      {line}")
+            print(f"      {leaf.counterexample.replayed}")
         elif not leaf.proved:
             reason = judged.told.reason if judged.told and judged.told.has(leaf.arms) else "no reason in prove.yaml"
             print(f"    left {leaf.arms} {leaf.name}: {leaf.reason} ({reason})")
@@ -60,20 +62,22 @@ def show(judged: Judged) -> None:
 
 def prove(protocol: str, step: str | None, seconds: float) -> bool:
     """Proves a protocol's steps, or one; returns whether all is as prove.yaml says."""
-    began = time.monotonic()
+    run = begin()
     print(f"{protocol}: each step against its bytecode, for all inputs")
     judged = []
     for each in results(protocol, step, seconds):
         judged.append(each)
         show(each)
-    problems = [problem for each in judged for problem in each.problems]
+    problems = [*assumptions(protocol), *(problem for each in judged for problem in each.problems)]
     found = findings(protocol, judged, problems)
+    if step is None:
+        run.keep("prove", protocol, found)
     for problem in problems:
         print(f"FAILED {protocol}: {problem}")
     share = f"{found.proved / max(1, found.leaves):.1%}"
     print(
         f"{protocol}: {found.proved:,} of {found.leaves:,} leaves are proved ({share}), "
-        f"{counted(found.steps_proved, 'step')} of {len(judged)} completely; {time.monotonic() - began:.0f} s"
+        f"{counted(found.steps_proved, 'step')} of {len(judged)} completely; {run.seconds:.0f} s"
     )
     return not problems
 

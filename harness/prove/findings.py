@@ -1,4 +1,4 @@
-"""The results of proofs."""
+"""The results of proofs, as harness/results keeps them for the report."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from harness.results.models import (
     Mutant,
     Mutants,
     Property,
+    Prove,
     StepFaults,
     Veristat,
 )
@@ -59,6 +60,7 @@ class Everything:
     runs: list[Run]
     check: dict[str, Models] = field(default_factory=dict)
     conform: dict[str, Coverage] = field(default_factory=dict)
+    prove: dict[str, tuple[Prove, Run]] = field(default_factory=dict)
     kernels: dict[str, tuple[Kernel, Run]] = field(default_factory=dict)
     mutants: dict[tuple[str, str], tuple[Mutant, Run]] = field(default_factory=dict)
     steps: dict[str, tuple[StepFaults, Run]] = field(default_factory=dict)
@@ -78,6 +80,8 @@ class Everything:
                 coverage = self.conform.setdefault(found.protocol, Coverage(found))
                 coverage.newest = found
                 coverage.builds |= {each.name: (each, run) for each in found.builds}
+            case Prove() as found:
+                self.prove[found.protocol] = (found, run)
             case Mutants() as found:
                 self.mutants |= {(each.protocol, each.name): (each, run) for each in found.mutants}
             case StepFaults() as found:
@@ -107,7 +111,7 @@ def together(kept: Iterable[Kept], protocols: Collection[str] | None = None) -> 
     everything = Everything(runs)
     for run in runs:
         everything.add(run)
-    for name in ("check", "conform", "steps", "bench", "fuzz", "kernels", "veristat", "fill"):
+    for name in ("check", "conform", "prove", "steps", "bench", "fuzz", "kernels", "veristat", "fill"):
         setattr(everything, name, dict(sorted(getattr(everything, name).items(), key=lambda item: _in_order(item[0]))))
     return everything
 
@@ -116,7 +120,7 @@ def _limited(run: Run, protocols: Collection[str]) -> Run | None:
     """Returns a run without the findings on other protocols; None if nothing is left of it."""
     found: Found | None = run.found
     match found:
-        case Check() | Conform() | StepFaults() | Bench() | Veristat() | Fill():
+        case Check() | Conform() | Prove() | StepFaults() | Bench() | Veristat() | Fill():
             return run if found.protocol in protocols else None
         case Fuzz():
             return run if run.kept.subject in protocols else None

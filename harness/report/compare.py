@@ -10,7 +10,7 @@ from typing import Any
 from harness.base.command import counted
 from harness.report.collect import Everything
 from harness.report.formats import figure
-from harness.results.models import Build, Model, Program, StepFaults
+from harness.results.models import Build, Model, Program, Prove, StepFaults
 
 NONE = "–"
 LIMITS = ("insns", "states", "stack", "jited_bytes")
@@ -54,6 +54,7 @@ def compare(old: Everything, new: Everything) -> list[Part]:
     return [
         _part("Model checking", _models(old), _models(new), _model),
         _part("Conformance", _builds(old), _builds(new), _build),
+        _part("Proofs", _proofs(old), _proofs(new), _proved),
         _part("Programs on kernels", _programs(old), _programs(new), _program),
         _part("Seeded faults", _mutants(old), _mutants(new), _mutant),
         _part("Step faults", _steps(old), _steps(new), _step_faults),
@@ -150,6 +151,16 @@ def _step_faults(name: str, old: StepFaults, new: StepFaults) -> list[Change]:
     return changes + _number(
         f"{name}: stale entries of unseen.yaml", len(old.stale), len(new.stale), more_is_worse=True
     )
+
+
+def _proofs(found: Everything) -> dict[str, Prove]:
+    return {protocol: proofs for protocol, (proofs, _) in found.prove.items()}
+
+
+def _proved(name: str, old: Prove, new: Prove) -> list[Change]:
+    changes = _number(f"{name}: leaves", old.leaves, new.leaves)
+    left = old.leaves - old.proved, new.leaves - new.proved
+    return changes + _number(f"{name}: leaves not proved", *left, more_is_worse=True)
 
 
 def _fuzz(found: Everything) -> dict[str, int]:

@@ -17,6 +17,7 @@ from harness.results.models import (
     Fuzz,
     Kernel,
     Mutants,
+    Prove,
     StepFaults,
     Veristat,
 )
@@ -29,6 +30,7 @@ class ReportError(RuntimeError):
 KINDS: dict[str, type[Found]] = {
     "check": Check,
     "conform": Conform,
+    "prove": Prove,
     "kernels": Kernel,
     "mutants": Mutants,
     "steps": StepFaults,

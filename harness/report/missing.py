@@ -35,6 +35,10 @@ def conform(found: Everything) -> list[str]:
     return _commands("just conform", lacking, bool(found.conform))
 
 
+def prove(found: Everything) -> list[str]:
+    return _commands("just prove", [name for name in protocols() if name not in found.prove], bool(found.prove))
+
+
 def veristat(found: Everything) -> list[str]:
     return _commands(
         "just veristat", [name for name in protocols() if name not in found.veristat], bool(found.veristat)

@@ -81,7 +81,7 @@ def moment(seconds: float) -> str:
 
 def verdicts(found: Everything, head: str) -> list[Verdict]:
     """Returns one verdict for each part, in the order of the page."""
-    parts = (_check, _conform, _veristat, _kernels, _mutants, _steps, _bench, _fuzz, _fill, _containers)
+    parts = (_check, _conform, _prove, _veristat, _kernels, _mutants, _steps, _bench, _fuzz, _fill, _containers)
     return [part(found, head) for part in parts]
 
 
@@ -123,6 +123,24 @@ def _conform(found: Everything, head: str) -> Verdict:
         faults,
         missing.conform(found),
         marks((run for *_, run in each), head),
+    )
+
+
+def _prove(found: Everything, head: str) -> Verdict:
+    each = [proofs for proofs, _ in found.prove.values()]
+    faults = [f"{proofs.protocol}: {problem}" for proofs in each for problem in proofs.problems]
+    proved, leaves = sum(proofs.proved for proofs in each), sum(proofs.leaves for proofs in each)
+    share = f" ({proved / leaves:.1%})" if leaves else ""
+    steps = counted(sum(len(proofs.steps) for proofs in each), "step")
+    return Verdict(
+        "proofs",
+        "Proofs",
+        "Proofs: each step and its bytecode, for all inputs",
+        not faults if each else None,
+        f"{steps}, {proved:,} of {leaves:,} leaves proved{share}" if each else "",
+        faults,
+        missing.prove(found),
+        marks((run for _, run in found.prove.values()), head),
     )
 
 

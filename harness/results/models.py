@@ -138,6 +138,21 @@ class ProvedStep(Found):
     leaves: list[ProvedLeaf]
     why: str
 
+    @property
+    def proved(self) -> int:
+        """The number of its leaves that are proved."""
+        return sum(leaf.proved for leaf in self.leaves)
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether every leaf is proved."""
+        return bool(self.leaves) and not self.why and self.proved == len(self.leaves)
+
+    @property
+    def jumps(self) -> int:
+        """The most jumps at which ways parted, of all leaves."""
+        return max((leaf.jumps for leaf in self.leaves), default=0)
+
 
 class Prove(Found):
     """One protocol's steps."""
@@ -148,18 +163,25 @@ class Prove(Found):
 
     @property
     def leaves(self) -> int:
-        """The number of leaves of the steps that were tried."""
+        """The number of all steps' leaves."""
         return sum(len(step.leaves) for step in self.steps)
 
     @property
     def proved(self) -> int:
         """The number of leaves that are proved."""
-        return sum(leaf.proved for step in self.steps for leaf in step.leaves)
+        return sum(step.proved for step in self.steps)
 
     @property
     def steps_proved(self) -> int:
         """The number of steps of which every leaf is proved."""
-        return sum(bool(step.leaves) and all(leaf.proved for leaf in step.leaves) for step in self.steps)
+        return sum(step.is_proved for step in self.steps)
+
+    @property
+    def left(self) -> list[tuple[str, str]]:
+        """Steps and leaves that are not proved, each with the reason."""
+        steps = [(step.step, step.why) for step in self.steps if step.why]
+        leaves = [(step.step, leaf) for step in self.steps for leaf in step.leaves if not leaf.proved]
+        return [*steps, *((f"{step}, leaf {leaf.arms} {leaf.name}", leaf.why) for step, leaf in leaves)]
 
 
 # --- mutants -------------------------------------------------------------------------------------

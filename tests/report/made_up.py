@@ -136,6 +136,19 @@ def _steps_of_ticket() -> dict[str, Any]:
     }
 
 
+def _proofs() -> dict[str, Any]:
+    def leaf(arms: str, proved: bool, why: str = "") -> dict[str, Any]:
+        fixed = {"name": f"TicketSteps.tla:{arms}", "verdict": "Reply", "seconds": 0.3, "jumps": 13}
+        return {"arms": arms, "proved": proved, "why": why, **fixed}
+
+    leaves = [leaf("1", True), leaf("2.1", True), leaf("2.2", False, "timeout: <i>Cardinality</i> of all tickets")]
+    steps = [
+        {"step": "OnTake", "seconds": 73.1, "leaves": leaves, "why": ""},
+        {"step": "OnReturn", "seconds": 0.4, "leaves": [leaf("0", True)], "why": ""},
+    ]
+    return {"protocol": "ticket", "problems": [], "steps": steps}
+
+
 def _program(name: str, insns: int, **other: Any) -> dict[str, Any]:
     program = {
         "protocol": "ticket",
@@ -281,6 +294,7 @@ def everything() -> dict[str, dict[str, Any]]:
             "builds": builds,
             "sources": {FILE: TICKET},
         },
+        "prove/ticket": _proofs(),
         "mutants/all": {"witness": "ticket", "mutants": mutants},
         "steps/ticket": _steps_of_ticket(),
         "kernels/6.1": _kernel("6.1.0-40-cloud-amd64", 1_410, 7.3),

@@ -74,6 +74,10 @@ def test_everything_is_on_the_page(full):
         "the roll is torn twice",
         "✓ caught",
         "off by one 6 3 0 1 2",
+        "OnTake ◐ not all 2 3 13 73.1 s",
+        "OnReturn ✓ proved 1 1 13 0.4 s",
+        "OnTake, leaf 2.2 TicketSteps.tla:2.2 timeout: <i>Cardinality</i> of all tickets",
+        "2 steps, 3 of 4 leaves proved (75.0%)",
         "all 18 14 1 1 2",
         "✓ has a reason",
         "Equal numbers are the same number.",
@@ -130,6 +134,7 @@ def test_what_results_say_is_no_markup(full):
 EVERY_COMMAND = (
     "just check",
     "just conform",
+    "just prove",
     "just veristat",
     "just kernels",
     "just mutants",
@@ -153,6 +158,7 @@ def test_a_missing_subject_is_named_once(full):
     for command in (
         "just check lock",
         "just bench lock",
+        "just prove lock",
         "just veristat lock",
         "just mutants --steps lock",
         "just kernels --kernel host",
@@ -179,6 +185,7 @@ def ticket_alone(monkeypatch):
 SUBJECTS = {
     "models": "check/ticket",
     "conformance": "conform/ticket",
+    "proofs": "prove/ticket",
     "budgets": "veristat/ticket",
     "steps": "mutants --steps/ticket",
     "benchmarks": "bench/ticket",
@@ -272,6 +279,7 @@ SPOILT = {
         "ticket/small: it is in deadlock",
     ),
     "Conformance": ("conform/ticket", ["builds", 1, "mismatches"], ["xdp: verdict"], "ticket, spin_lock: xdp: verdict"),
+    "Proofs": ("prove/ticket", ["problems"], ["OnTake, leaf 1 is left"], "ticket: OnTake, leaf 1 is left"),
     "Kernels": ("kernels/6.1", ["programs", 0, "faults"], ["over"], "6.1.0-40-cloud-amd64: over"),
     "Seeded faults": (
         "mutants/all",
