@@ -22,6 +22,8 @@ from harness.base import command
 from harness.base.command import counted
 from harness.base.protocols import REPOSITORY
 from harness.fuzz_generator.protocol import NAME, TOOLS
+from harness.results import begin
+from harness.results.models import Failure, Fuzz, Stage
 
 REGRESSIONS = REPOSITORY / "tests/regressions/generator"
 PARALLEL = 2
@@ -114,20 +116,40 @@ def main(arguments: Sequence[str]) -> int:
     command.need(command.PROGRAMS, "have the kernel run programs")
     first = random.SystemRandom().randrange(1, SEED_MAX) if options.seed is None else options.seed
     print(f"fuzzing the generator from seed {first}", flush=True)
-    began = time.monotonic()
-    until = began + 60 * options.minutes
-    whole, wrong = Round(first), 0
-    for lane in command.side_by_side(lambda lane: _lane(lane, options, first, until), range(PARALLEL), PARALLEL):
-        for found in lane:
-            whole.run += found.run
-            whole.inputs += found.inputs
-            whole.refused += found.refused
-            wrong += bool(found.wrong)
-    refused = sum(whole.refused.values())
+    run = begin()
+    until = time.monotonic() + 60 * options.minutes
+    lanes = command.side_by_side(lambda lane: _lane(lane, options, first, until), range(PARALLEL), PARALLEL)
+    rounds = [found for lane in lanes for found in lane]
+    minutes = options.minutes if options.rounds is None else None
+    run.keep("fuzz", "generator", findings(first, minutes, rounds, run.seconds))
+    wrong = sum(bool(found.wrong) for found in rounds)
+    refused = sum((found.refused for found in rounds), Counter[str]())
+    done, inputs = sum(found.run for found in rounds), sum(found.inputs for found in rounds)
     print(
-        f"{counted(whole.run + refused, 'protocol')} in {time.monotonic() - began:.0f} s: {refused:,} refused, "
-        f"{whole.run:,} built and run on {counted(whole.inputs, 'input')}; {counted(wrong, 'round')} found a fault"
+        f"{counted(done + refused.total(), 'protocol')} in {run.seconds:.0f} s: {refused.total():,} refused, "
+        f"{done:,} built and run on {counted(inputs, 'input')}; {counted(wrong, 'round')} found a fault"
     )
-    for kind, count in whole.refused.most_common():
+    for kind, count in refused.most_common():
         print(f"  {count:>6,}  {kind}")
     return 1 if wrong else 0
+
+
+def findings(first: int, minutes: float | None, rounds: list[Round], seconds: float) -> Fuzz:
+    """Returns the results of rounds, as harness/results keeps them for the report."""
+    wrong = [found for found in rounds if found.wrong]
+    counts = {
+        "refused": (sum(found.refused.total() for found in rounds), "protocols"),
+        "built and run": (sum(found.run for found in rounds), "protocols"),
+        "compared": (sum(found.inputs for found in rounds), "inputs"),
+    }
+    stages = [
+        Stage(name=name, count=count, unit=unit, seconds=seconds, faults=len(wrong) if name == "compared" else 0)
+        for name, (count, unit) in counts.items()
+    ]
+    failures = [
+        Failure(text=f"seed {found.seed}: {found.wrong}", saved=str(found.saved.relative_to(REPOSITORY)))
+        if found.saved
+        else Failure(text=f"seed {found.seed}: {found.wrong}", saved=None)
+        for found in wrong
+    ]
+    return Fuzz(seed=first, minutes=minutes, stages=stages, failures=failures)
