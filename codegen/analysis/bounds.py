@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from codegen import ir
-from codegen.analysis.conditions import assume, element_interval, interval, size_interval, size_of
+from codegen.analysis.conditions import (
+    assume,
+    element_interval,
+    found_by,
+    interval,
+    search_interval,
+    size_interval,
+    size_of,
+)
 from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, uint_interval
 from codegen.analysis.idle_loops import without_variable
 from codegen.errors import (
@@ -260,7 +268,8 @@ class Bounds:
         if not isinstance(expression.type, ir.UInt):
             return expression
         if isinstance(expression, ir.Var) and expression.name in facts.values:
-            natural = interval(facts.values[expression.name])
+            search = facts.search(expression)
+            natural = interval(facts.values[expression.name]) if search is None else search_interval(search, facts)
         else:
             natural = uint_interval(expression.type)
             facts.note_range(expression, natural)
@@ -526,22 +535,15 @@ class Bounds:
         predicate = self.visit(expression.predicate, inner)
         none = self.visit(expression.none, facts) if expression.none is not None else None
         done = replace(expression, domain=domain, predicate=predicate, none=none)
-        found = Interval(interval(domain.low).low, interval(domain.high).high)
-        if found.low > found.high:
-            found = interval(none) if none is not None else Interval(0, 0)
-        elif none is not None:
-            found = hull(found, interval(none))
-        else:
-            exists = ir.Quantifier("exists", done.variable, domain, predicate, BOOL, done.span)
-            if facts.truths.get(facts.key(exists)) is not True:
-                self.refuse(
-                    facts,
-                    NoneChosen,
-                    expression.span,
-                    "CHOOSE may have nothing to choose from",
-                    "write IF \\E i \\in a..b : P(i) THEN CHOOSE ... ELSE ..., or use FirstIndex",
-                )
-        return replace(done, interval=facts.interval(done, found))
+        if none is None and facts.truths.get(facts.key(found_by(done))) is not True:
+            self.refuse(
+                facts,
+                NoneChosen,
+                expression.span,
+                "CHOOSE may have nothing to choose from",
+                "write IF \\E i \\in a..b : P(i) THEN CHOOSE ... ELSE ..., or use FirstIndex",
+            )
+        return replace(done, interval=facts.interval(done, search_interval(done, facts)))
 
     def domain(self, expression: ir.Loop, facts: Facts) -> tuple[ir.Expr, Facts]:
         """Returns a loop's domain, and the facts inside of the loop."""

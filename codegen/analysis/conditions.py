@@ -73,6 +73,9 @@ def size_interval(value: ir.Expr, facts: Facts) -> Interval:
         found = element_interval(value, facts)
         most = found.high - found.low + 1
         natural = Interval(min(natural.low, most), min(natural.high, most))
+    if isinstance(value, ir.Filter):
+        count = ir.Count(value.variable, value.domain, value.predicate, INTEGER, value.span, EVERYTHING)
+        natural = facts.interval(count, natural)
     return facts.interval(size_of(value), natural)
 
 
@@ -97,6 +100,8 @@ def natural_size(value: ir.Expr, facts: Facts) -> Interval:
         case ir.Image(_, domain):
             if isinstance(domain, ir.Range):
                 return Interval(0, domain.bound)
+            if value.predicate is not None and isinstance(domain.type, (ir.Set, ir.Bits)):
+                domain = ir.Filter(value.variable, domain, value.predicate, domain.type, value.span)
             over = size_interval(domain, facts)
             return Interval(min(1, over.low) if value.predicate is None else 0, over.high)
         case ir.Append(sequence):
@@ -237,16 +242,56 @@ def assume_order(op: str, left: ir.Expr, right: ir.Expr, value: bool, facts: Fac
     for side in (left, right):
         facts = facts.with_number(side, interval(side))
     if allowed is not None:
-        return facts.with_number(difference, allowed)
+        facts = facts.with_number(difference, allowed)
+        return assume_found(right, assume_found(left, facts))
     # Unequal numbers: this excludes only a zero at an end of the difference's interval.
     found = facts.interval(difference, plus(interval(left), scaled(interval(right), -1)))
     if found.low == found.high == 0:
         return replace(facts, dead=True)
     if found.low == 0:
-        return facts.with_number(difference, Interval(1, INFINITY))
-    if found.high == 0:
-        return facts.with_number(difference, Interval(-INFINITY, -1))
+        facts = facts.with_number(difference, Interval(1, INFINITY))
+    elif found.high == 0:
+        facts = facts.with_number(difference, Interval(-INFINITY, -1))
+    for one, other in ((left, right), (right, left)):
+        search = facts.search(one)
+        if search is not None and search.none is not None and facts.key(search.none) == facts.key(other):
+            facts = facts.with_truth(found_by(search), True)
+    return assume_found(right, assume_found(left, facts))
+
+
+def assume_found(number: ir.Expr, facts: Facts) -> Facts:
+    """Adds that a search found something, or did not, if the known interval of its result tells."""
+    search = facts.search(number)
+    if search is None or search.none is None:
+        return facts
+    known = facts.interval(number, interval(number))
+    if intersect(known, interval(search.none)) is None:
+        return facts.with_truth(found_by(search), True)
+    if intersect(known, within_domain(search)) is None:
+        return facts.with_truth(found_by(search), False)
     return facts
+
+
+def found_by(search: ir.First) -> ir.Expr:
+    """Returns the condition that a search finds something."""
+    return ir.Quantifier("exists", search.variable, search.domain, search.predicate, BOOL, search.span)
+
+
+def within_domain(search: ir.First) -> Interval:
+    """Returns the interval of what a search finds."""
+    low, high = interval(search.domain.low).low, interval(search.domain.high).high
+    return Interval(low, max(low, high))
+
+
+def search_interval(search: ir.First, facts: Facts) -> Interval:
+    """Returns the interval of a search's result."""
+    found = within_domain(search)
+    if search.none is None:
+        return found
+    sure = facts.truths.get(facts.key(found_by(search)))
+    if interval(search.domain.low).low > interval(search.domain.high).high or sure is False:
+        return interval(search.none)
+    return found if sure else hull(found, interval(search.none))
 
 
 def assume_not_empty(domain: ir.Expr, facts: Facts) -> Facts:

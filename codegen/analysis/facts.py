@@ -70,6 +70,12 @@ class Facts:
     def key(self, expression: ir.Expr) -> Any:
         return key(expression, self.names)
 
+    def search(self, number: ir.Expr) -> ir.First | None:
+        """Returns the search whose result a number is, also if a LET names it; None for another number."""
+        while isinstance(number, ir.Var) and number.name in self.values:
+            number = self.values[number.name]
+        return number if isinstance(number, ir.First) else None
+
     # --- Linear forms ------------------------------------------------------------------------------------
 
     def form(self, expression: ir.Expr) -> tuple[dict[Any, int], int]:

@@ -13,7 +13,7 @@ from codegen.emit.step_context import StepContext
 from codegen.emit.types import WORD_BITS
 from codegen.emit.writers import ScalarWriter
 from codegen.ir import Bits, Compare, Expr, First, If, In, Int, Logic, Not, SetOf, UInt, expect
-from codegen.ir.measure import interval_of, width_bits
+from codegen.ir.measure import held_interval, width_bits
 
 
 class Branchless:
@@ -70,7 +70,7 @@ class Branchless:
         assert expr.none is not None
         context = self.context
         local = context.result("first")
-        found = context.number(local, interval_of(expr), self.scalars.scalar(expr.none))
+        found = context.number(local, held_interval(expr), self.scalars.scalar(expr.none))
         low = expect(expr.domain.low, Int).value
         first, last = self.scalars.scalar(expr.domain.low), self.scalars.scalar(expr.domain.high)
         name = context.fresh(expr.variable)

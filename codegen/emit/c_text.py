@@ -16,7 +16,7 @@ _KIND_RANGES = {
     "u64": Interval(0, (1 << 64) - 1),
     "s64": Interval(-(1 << 63), (1 << 63) - 1),
 }
-_KIND_TYPES = {"int": "int", "u32": "__u32", "u64": "__u64", "s64": "__s64"}
+KIND_TYPES = {"int": "int", "u32": "__u32", "u64": "__u64", "s64": "__s64"}
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _bare(text: str) -> str:
 def cast(value: Text, kind: str) -> Text:
     if value.kind == kind:
         return value
-    return Text(f"({_KIND_TYPES[kind]}){value.at(UNARY)}", UNARY, kind)
+    return Text(f"({KIND_TYPES[kind]}){value.at(UNARY)}", UNARY, kind)
 
 
 def integer(value: int) -> Text:

@@ -8,7 +8,7 @@ from codegen.emit.types import c_type
 from codegen.emit.writers import ScalarWriter, ValueWriter
 from codegen.ir import Bits, Count, Expr, First, Quantifier, SetOf, Type, UInt
 from codegen.ir.locations import is_path
-from codegen.ir.measure import interval_of, is_scalar
+from codegen.ir.measure import held_interval, is_scalar
 from codegen.ir.walk import substitute
 
 
@@ -38,7 +38,7 @@ class Locals:
     def type_of(self, value: Expr) -> str:
         """Returns the C type of a local for a scalar, wide enough for its interval."""
         if isinstance(value.type, UInt):
-            interval = interval_of(value)
+            interval = held_interval(value)
             if interval.low < 0:
                 return "int" if fits(interval, "int") else "__s64"
             return c_type(self.names, UInt(max(1, interval.high.bit_length())))
@@ -57,7 +57,7 @@ class Locals:
         if not is_scalar(value.type):
             self.context.bind(name, place)
             return
-        interval = self.context.ranges[name] = interval_of(value)
+        interval = self.context.ranges[name] = held_interval(value)
         if not isinstance(value.type, (UInt, Bits)):
             kind = ""
         elif interval.low < 0:

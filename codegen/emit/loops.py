@@ -28,7 +28,7 @@ from codegen.emit.step_context import StepContext
 from codegen.emit.types import Vector, c_type
 from codegen.emit.writers import ScalarWriter
 from codegen.ir import Bits, Bool, Count, Expr, First, Int, Not, Quantifier, Range, SetOf
-from codegen.ir.measure import interval_of, is_scalar
+from codegen.ir.measure import held_interval, interval_of, is_scalar
 from codegen.ir.walk import substitute
 
 
@@ -166,7 +166,7 @@ class Loops:
             return self.branchless.searched(expr)
         local = self.context.result("first")
         none = self.scalars.scalar(expr.none) if expr.none is not None else self.scalars.scalar(expr.domain.low)
-        found = self.context.number(local, interval_of(expr), none)
+        found = self.context.number(local, held_interval(expr), none)
         self._search(expr.variable, expr.domain, expr.predicate, local, lambda element: element.text)
         return found
 

@@ -183,7 +183,7 @@ class Values:
                 self.context.lines.add(f"{add}({target.address}, {element.text.removeprefix('*')});")
             return
         add = self.helpers.insert(type_)
-        with self.loops.loop(expr.variable, expr.domain):
+        with self.loops.loop(expr.variable, expr.domain), self.loops.when(expr.predicate):
             argument = self.places.argument(expr.value)
             self.context.lines.add(f"{add}({target.address}, {argument});")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.ir.nodes import Arith, Expr, Field, If, Index, Int, Var
+from codegen.ir.nodes import Arith, Expr, Field, First, If, Index, Int, Var
 from codegen.ir.types import Array, Bits, Bool, Bytes, Enum, Interval, Record, Sequence, Set, Type, UInt
 
 WORD_WIDTH = 6
@@ -90,6 +90,13 @@ def interval_of(expr: Expr) -> Interval:
         return Interval(expr.value, expr.value)
     known: Interval | None = getattr(expr, "interval", None)
     return known if known is not None else type_interval(expr.type)
+
+
+def held_interval(expr: Expr) -> Interval:
+    """Returns the interval of what a local holds for an integer expression, also where conditions exclude a part."""
+    if isinstance(expr, First) and expr.none is not None:
+        return _hull(interval_of(expr), interval_of(expr.none)) or interval_of(expr)
+    return interval_of(expr)
 
 
 def type_interval(type_: Type) -> Interval:

@@ -20,7 +20,6 @@ from codegen.ir.build import (
     choice,
     compare,
     integer,
-    key,
     logic,
     negation,
     selected,
@@ -59,7 +58,6 @@ from codegen.tla.terms import Term, same
 
 ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "div", "modulo": "%"}
 COMPARISONS = {"less": "<", "atmost": "<=", "more": ">", "atleast": ">="}
-SET_OPERATIONS = {"union": "union", "intersect": "intersect", "minus": "minus"}
 
 
 class Typer:
@@ -163,8 +161,10 @@ class Typer:
         if term.operation == "image" and isinstance(kind, ir.Bits):
             return self.bits_image(term, kind, scope)
         if term.operation == "image":
-            domain, variable, inner = self.domain(term, scope, allow_range=False)
-            return ir.Image(variable, domain, self.check(term.arguments[1], element, inner), kind, term.span)
+            streamed = not over_range(term, scope)
+            domain, variable, inner = self.domain(term, scope, allow_range=False, streamed=streamed)
+            value = self.check(term.arguments[1], element, inner)
+            return streams.into_set(variable, domain, value, ir.expect(kind, ir.Set), term.span)
         to_bits = isinstance(kind, ir.Bits)
         domain, variable, inner = self.domain(term, scope, allow_range=to_bits, streamed=to_bits)
         predicate = self.check(term.arguments[1], BOOL, inner)
@@ -189,7 +189,7 @@ class Typer:
                     left = self.check(one, kind, scope)
                     return streams.common_bits(left, beyond, term.operation == "intersect", kind, term.span)
         left, right = (self.part(argument, kind, scope) for argument in term.arguments)
-        return self.set_operation(term, left, right, kind)
+        return streams.operation(term.operation, left, right, kind, term.span)
 
     def beyond(self, term: Term, kind: ir.Bits, scope: Scope) -> ir.Expr | None:
         """Types a term that is a stored set with numbers beyond the bits; None for another term."""
@@ -207,12 +207,6 @@ class Typer:
         except Ambiguous:
             return self.check(term, replace(kind, max=max(1, set_room(term))), scope)
 
-    def set_operation(self, term: Term, left: ir.Expr, right: ir.Expr, kind: ir.Set | ir.Bits) -> ir.Expr:
-        if term.operation == "union" and isinstance(left, ir.SetOf) and isinstance(right, ir.SetOf):
-            elements = {key(element): element for element in left.elements + right.elements}
-            return ir.SetOf(tuple(elements.values()), kind, term.span)
-        return ir.SetOp(SET_OPERATIONS[term.operation], left, right, kind, term.span)
-
     def infer_set_operation(self, term: Term, scope: Scope) -> ir.Expr:
         left, right = self.pair(term.arguments, scope)
         kind = set_type(left)
@@ -221,7 +215,7 @@ class Typer:
             kind = narrow.union(left, right)
             if isinstance(kind, ir.Bits):
                 left, right = self.expect(left, kind), self.expect(right, kind)
-        return self.set_operation(term, left, right, kind)
+        return streams.operation(term.operation, left, right, kind, term.span)
 
     def membership(self, term: Term, scope: Scope) -> ir.Expr:
         """Types `x \\in S`; if S is a range, it becomes two comparisons."""

@@ -215,11 +215,11 @@ def postponed(term: Term, scope: Scope) -> Later | None:
 
 
 def over_range(image: Term, scope: Scope) -> bool:
-    """Whether an image goes over a range or a part of one. Then only its place can say that it is bits."""
+    """Whether an image or a filter goes over a range, or over what is made of one. Its place must say if it is bits."""
     domain = bare(image.arguments[0], scope)
-    return domain.operation == "range" or (
-        domain.operation == "filter" and bare(domain.arguments[0], scope).operation == "range"
-    )
+    if domain.operation in ("filter", "image"):
+        return over_range(domain, scope)
+    return domain.operation == "range"
 
 
 def spread(term: Term, scope: Scope, change: Callable[[Term], Term | None]) -> Term | None:

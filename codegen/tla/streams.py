@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from codegen import ir
 from codegen.ir import Span
-from codegen.ir.build import BOOL, choice, compare, logic, negation
+from codegen.ir.build import BOOL, choice, compare, key, logic, negation
 from codegen.ir.walk import substitute
 from codegen.tla.kinds import element_type, trivial
 
@@ -45,6 +45,17 @@ def into_bits(
             new, chosen = substitute(value, name, made), predicate and substitute(predicate, name, made)
             return into_bits(variable, inner, new, _both(selects, chosen, span), kind, span)
     return _loop(name, domain, value, predicate, kind, span)
+
+
+def into_set(name: str, domain: ir.Expr, value: ir.Expr, kind: ir.Set, span: Span) -> ir.Expr:
+    """Makes {value : name \\in domain} as a set. A domain that is made on the spot is taken apart, and never built."""
+    selects: ir.Expr | None = None
+    while isinstance(domain, (ir.Filter, ir.Image)):
+        variable, inner, made, also = _parts(domain)
+        value = substitute(value, name, made)
+        selects = _both(also, selects and substitute(selects, name, made), span)
+        name, domain = variable, inner
+    return ir.Image(name, domain, value, kind, span, selects)
 
 
 def as_bits(value: ir.Expr, kind: ir.Bits) -> ir.Expr:
@@ -85,6 +96,14 @@ def union(left: ir.Expr, right: ir.Expr, kind: ir.Bits, span: Span) -> ir.Expr:
         if isinstance(one, ir.SetOf) and not one.elements:
             return other
     return ir.SetOp("union", left, right, kind, span)
+
+
+def operation(op: str, left: ir.Expr, right: ir.Expr, kind: ir.Set | ir.Bits, span: Span) -> ir.Expr:
+    """Makes a set operation; a union of literals is a literal."""
+    if op == "union" and isinstance(left, ir.SetOf) and isinstance(right, ir.SetOf):
+        elements = {key(element): element for element in left.elements + right.elements}
+        return ir.SetOf(tuple(elements.values()), kind, span)
+    return ir.SetOp(op, left, right, kind, span)
 
 
 def quantified(quantifier: ir.Quantifier) -> ir.Expr:
