@@ -1,4 +1,4 @@
-"""What a hook does to the cells and the message, as docs/reference/layout.md says it, by the evaluator's own steps."""
+"""Runs a hook on cells and a message by the evaluator's own steps, as docs/reference/layout.md describes hooks."""
 
 from __future__ import annotations
 

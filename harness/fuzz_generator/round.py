@@ -23,8 +23,8 @@ def play(number: int, protocols: int, folder: Path) -> None:
     """Plays a round. Raises Wrong, and leaves the last protocol as the only folder in FOLDER.
 
     Each protocol has a folder of its own: the dynamic linker takes a library of the same path for the same library.
-    Each is also the second example of a search of its own: the first one of any search is the simplest, and the later
-    ones of a search repeat parts of earlier ones.
+    Each is the second example of a search of its own. The first one of a search is the simplest, and the later ones
+    repeat parts of earlier ones.
     """
     tried, seen = itertools.count(), set[str]()
 

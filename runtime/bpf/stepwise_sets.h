@@ -148,7 +148,7 @@ static __always_inline __u64 stepwise_bits_moved(__u64 set, __s64 by)
 			       stepwise_bits_up(set, amount));
 }
 
-/* Hides the index from clang, unless it is a constant, so that bounds checks stay for the verifier. */
+/* Hides an index that is no constant from clang, so that bounds checks stay for the verifier. */
 static __always_inline __u32 stepwise_index(__u32 index)
 {
 	if (!__builtin_constant_p(index))
