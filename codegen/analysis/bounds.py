@@ -340,6 +340,8 @@ class Bounds:
                     f"this compares {interval_text(one)} with {interval_text(other)}, and no C integer holds both",
                     "test for negative values first, or use a field of at most 63 bits",
                 )
+        if isinstance(left.type, ir.Bool):  # one of them may be constant now
+            return compare(expression.op, left, right, expression.span)
         return replace(expression, left=left, right=right)
 
     def logic(self, expression: ir.Logic, facts: Facts) -> ir.Expr:

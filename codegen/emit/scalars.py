@@ -198,8 +198,9 @@ class Scalars:
             return Text(str(expr.op in ("=", "<=", ">=")).lower())
         precedence = EQUALITY if expr.op == "=" else RELATION
         op = "==" if expr.op == "=" else expr.op
-        # Compilers warn about a comparison of comparisons without parentheses.
-        return Text(f"{left.at(SHIFT)} {op} {right.at(SHIFT)}", precedence)
+        # Compilers warn about a comparison of comparisons without parentheses, and about a `!` on its left.
+        first = f"({left})" if left.text.startswith("!") else left.at(SHIFT)
+        return Text(f"{first} {op} {right.at(SHIFT)}", precedence)
 
     def _same_sign(self, left_expr: Expr, left: Text, right_expr: Expr, right: Text) -> tuple[Text, Text]:
         """Casts operands so that both are signed or both unsigned, if their values need it."""
