@@ -1,4 +1,7 @@
-"""Lists the functions that clang knows without a declaration. No map may have such a name: it is a variable in C."""
+"""Lists names that C's headers define.
+
+LIBRARY_FUNCTIONS are those that clang knows without a declaration. No map may have such a name: it is a variable in C.
+"""
 
 from __future__ import annotations
 
@@ -187,3 +190,9 @@ LIBRARY_FUNCTIONS = frozenset(
     ]
 ) | frozenset(name + precision for name in _OF_EVERY_PRECISION for precision in ("", "f", "l"))
 """Functions of C's library and of POSIX, as of clang 19; tests/codegen/test_library_functions.py asks clang."""
+
+HEADER_MACROS = frozenset(
+    "errno ipv6_destopt_hdr ipv6_hopopt_hdr ipv6mr_acaddr linux rt0_type rt2_type s6_addr s6_addr16 s6_addr32 sin_zero "
+    "stderr stdin stdout tc_gen unix".split()
+)
+"""Macros without parameters, in small letters, of the headers that generated files include."""

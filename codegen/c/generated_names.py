@@ -6,6 +6,9 @@ tests/codegen/test_names.py compares these lists with the generated files.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from codegen.c.names import snake
 
 FUNCTIONS = frozenset(
     [
@@ -48,6 +51,24 @@ OF_TABLES = ("at", "cell_pack", "cell_unpack", "element", "fields", "in_drain", 
 OF_RECORDS = re.compile(r"equal|fields|(array|sequence|set)_\d+_\w+")
 """Ends of the functions of each type that is a record, behind its name."""
 
+
+def is_own(name: str, tables: Iterable[str], records: Iterable[str]) -> str | None:
+    """Returns what else has a function's name in C, without the protocol's prefix; None if nothing has.
+
+    tables, records: the names of the tables, and of the types that are records.
+    """
+    if name in FUNCTIONS or MORE_FUNCTIONS.fullmatch(name):
+        return "the generator's own"
+    for table in tables:
+        if name in (f"{snake(table)}_{end}" for end in OF_TABLES):
+            return f"a function of the table {table}"
+    for record in records:
+        start = f"{snake(record)}_"
+        if name.startswith(start) and OF_RECORDS.fullmatch(name.removeprefix(start)):
+            return f"a function of the type {record}"
+    return None
+
+
 OPERATORS = frozenset(
     [
         *("Section", "XdpSections", "XdpStep", "TcSections", "TcStep", "SweepPasses", "RestorePass", "SweepStep"),
@@ -66,5 +87,5 @@ MACROS = frozenset(
 )
 """Macros of the generated headers, without the protocol's prefix. The layout's constants become macros as well."""
 
-MORE_MACROS = re.compile(r"(WIRE|LEAF|CHOICE|CAPACITY|ROW|ENTRY)_\w+")
+MORE_MACROS = re.compile(r"(WIRE|LEAF|CHOICE|CAPACITY|ROW|ENTRY|COUNTER|TABLE)_\w+")
 """Macros that the generator makes of fields, leaves, choices and tables."""

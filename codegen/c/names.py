@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import re
 
+from codegen.c.builtin_names import HEADER_MACROS
 from codegen.ir import Array, Bits, Bool, Bytes, Enum, Leaf, Record, Sequence, Set, Step, Type, UInt
 
 C_KEYWORDS = frozenset(
-    "NULL asm auto bool break case char const continue default do double else enum errno extern false float for "
-    "goto if inline int linux long main register restrict return short signed sizeof static struct switch true "
-    "typedef typeof union unix unsigned void volatile while".split()
+    "NULL alignas alignof asm auto bool break case char const constexpr continue default do double else enum errno "
+    "extern false float for goto if inline int linux long main nullptr register restrict return short signed sizeof "
+    "static static_assert struct switch thread_local true typedef typeof typeof_unqual union unix unsigned void "
+    "volatile while".split()
 )
 """Words that C reserves, or that a header included by every program defines."""
 _PYTHON_KEYWORDS = frozenset(
@@ -46,7 +48,7 @@ def variable(name: str, taken: frozenset[str] | set[str] = frozenset()) -> str:
     plain = snake(name)
     if not plain or plain[0].isdigit():
         plain = "n" + plain
-    while plain in C_KEYWORDS or plain in taken:
+    while plain in C_KEYWORDS or plain in HEADER_MACROS or plain in taken:
         plain += "_"
     return plain
 
@@ -91,6 +93,13 @@ class Names:
         self.protocol = snake(protocol)
         self.macro_prefix = self.protocol.upper()
         self.module_prefix = "".join(part.capitalize() for part in self.protocol.split("_"))
+
+    def local(self, name: str, taken: frozenset[str] | set[str] = frozenset()) -> str:
+        """Returns the C name of a local or a parameter, which hides no function that a step calls."""
+        plain = variable(name, taken)
+        while plain in taken or (plain.startswith(("bpf_", "stepwise_", f"{self.protocol}_")) and plain[-1] != "_"):
+            plain += "_"
+        return plain
 
     def file(self, suffix: str) -> str:
         """Returns a file's name: `door.h` for `.h`, `door_steps.h` for `_steps.h`."""

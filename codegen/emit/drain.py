@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from codegen.c.names import Names, field, variable
+from codegen.c.names import Names, field
 from codegen.emit.steps import element_type, is_lined, value_type
 from codegen.emit.types import WireField, bytes_alignment, c_type, wire_fields
 from codegen.ir import EPOCH, Bool, Bytes, Drain, Enum, Protocol, Record, Recovery, Section, TableLayout, Type, UInt
@@ -107,7 +107,7 @@ def _section(protocol: Protocol, names: Names, section: Section, joined: str) ->
         "step_name": section.step.name,
         "table": table.name,
         "is_word": table.atomic == "word",
-        "cell": variable(section.step.cell, LOCALS),
+        "cell": names.local(section.step.cell, LOCALS),
         "cell_struct": f"struct {names.tag(section.step.cell_type)}",
         "cell_function": names.tag(section.step.cell_type),
         "element": f"{_at(names, table)}(tables, {index})",

@@ -7,9 +7,12 @@ cell of a word in registers.
 
 from __future__ import annotations
 
-from codegen.c.names import Names, field, type_label
-from codegen.emit.types import WORD_BITS, GeneratorError, Vector, c_type, unsigned
-from codegen.ir import Bytes, Record, Set, Type, expect
+from collections import Counter
+
+from codegen.c.generated_names import is_own
+from codegen.c.names import Names, field, snake, type_label
+from codegen.emit.types import WORD_BITS, GeneratorError, Vector, c_type, declared_types, unsigned
+from codegen.ir import Bytes, Protocol, Record, Set, Type, expect
 from codegen.ir.measure import is_scalar, is_vector
 
 UNROLL_MAX = 32
@@ -23,15 +26,43 @@ def unroll(iterations: int) -> str:
     return "\tSTEPWISE_UNROLL\n" if iterations <= UNROLL_MAX else ""
 
 
+def _is_taken(name: str, protocol: Protocol) -> bool:
+    """Whether a step, a section or the generator has a function of this name."""
+    sections = [*protocol.xdp, *protocol.tc, *protocol.user]
+    sections += [section for one in protocol.sweep for section in one.sections]
+    steps = {snake(step.name) for step in (*(section.step for section in sections), *protocol.daemon_steps)}
+    on_tables = {f"{snake(section.step.name)}_on_{snake(section.table)}" for section in sections}
+    tables = [table.name for table in protocol.tables]
+    records = [
+        type_.name
+        for type_ in declared_types((protocol.message, *(table.cell for table in protocol.tables)))
+        if isinstance(type_, Record)
+    ]
+    ends = [name, name.removesuffix("_again"), name.removesuffix("_retried")]
+    return is_own(name, tables, records) is not None or name in steps or any(end in on_tables for end in ends)
+
+
 class Helpers:
     """Defines each function when a step first asks for it, and returns its name."""
 
     def __init__(self, names: Names):
         self.names = names
         self._definitions: dict[str, str] = {}
+        self._parts: set[str] = set()
 
     def text(self) -> str:
         return "\n".join(self._definitions.values())
+
+    def part_name(self, protocol: Protocol, step: str, operator: str, times: Counter[str]) -> str:
+        """Returns a name for the next function of an operator that a step ends in. No other function has it."""
+        while True:
+            times[operator] += 1
+            number = [str(times[operator])] if times[operator] > 1 else []
+            for start in ([], ["part"]):
+                name = "_".join(snake(part) for part in (*start, step, operator, *number))
+                if name not in self._parts and not _is_taken(name, protocol):
+                    self._parts.add(name)
+                    return self.names.function(name)
 
     def _define(self, name: str, result: str, parameters: str, body: str) -> str:
         if name not in self._definitions:

@@ -370,7 +370,7 @@ class Hooks:
                 step=names.step(step),
                 step_name=step.name,
                 table=table.name,
-                cell=variable(step.cell, taken),
+                cell=names.local(step.cell, taken),
                 cell_struct=c_type(names, table.cell),
                 cell_function=names.tag(table.cell),
                 element_type=element_type(names, self._protocol, table.name),

@@ -17,7 +17,10 @@ class Lines:
         self._declarations = 0  # number of its lines with declarations
         self._alive = 0  # bytes of the structs that are declared where the text is
         self.stack = 0
-        """The most bytes of structs that are alive at once. Numbers are in registers, or few."""
+        """The most bytes of structs that are alive at once."""
+        self._named = 0  # numbers that are declared where the text is
+        self.numbers = 0
+        """The most numbers that are alive at once."""
 
     def nested(self) -> Lines:
         """Returns empty statements for a block inside this one; the caller adds them later."""
@@ -32,6 +35,8 @@ class Lines:
         After the first statement of its block, the declaration goes to the block's start without the value, and the
         statement that comes here assigns it.
         """
+        self._named += 1
+        self.keep(0)
         if self._only_declared():
             self._declare(f"{'const ' if const else ''}{declared} = {value};", self.lines[self._end :])
         else:
@@ -43,10 +48,16 @@ class Lines:
         self.keep(size)
         self._declare(f"{declared};", self.lines[self._end :] if self._only_declared() else [])
 
-    def keep(self, size: int, more: int = 0) -> None:
-        """Counts bytes that are on the stack until the block ends, and `more` that are there for a moment."""
+    def keep(self, size: int) -> None:
+        """Counts bytes that are on the stack until the block ends."""
         self._alive += size
-        self.stack = max(self.stack, self._alive + more)
+        self.stack = max(self.stack, self._alive)
+        self.numbers = max(self.numbers, self._named)
+
+    def call(self, other: Lines) -> None:
+        """Counts what other lines need, which run here."""
+        self.stack = max(self.stack, self._alive + other.stack)
+        self.numbers = max(self.numbers, self._named + other.numbers)
 
     @property
     def _end(self) -> int:
@@ -87,12 +98,12 @@ class Lines:
     @contextmanager
     def block(self, head: str, tail: str = "}") -> Iterator[None]:
         self.add(head + " {")
-        outer = self._first, self._declarations, self._alive
+        outer = self._first, self._declarations, self._alive, self._named
         self._first, self._declarations = len(self.lines), 0
         with self.indented():
             yield
         self.finished()
-        self._first, self._declarations, self._alive = outer
+        self._first, self._declarations, self._alive, self._named = outer
         self.add(tail)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.c.names import Names, field, variable
+from codegen.c.names import Names, field
 from codegen.emit.steps import element_type
 from codegen.ir import Protocol, Section, Table, TableLayout
 
@@ -50,7 +50,7 @@ def _section(protocol: Protocol, names: Names, section: Section) -> UserSection:
         number_macro=names.macro("table", table.name),
         index=f"message->{field(table.index)}",
         form="read" if section.reads else "word" if table.atomic == "word" else "memory",
-        cell=variable(
+        cell=names.local(
             section.step.cell, {"tables", "message", "environment", "element", "attempt", "before", "after", "outcome"}
         ),
         cell_struct=f"struct {names.tag(table.cell)}",

@@ -33,13 +33,17 @@ PRESSURE_MAX = 544
 """The most that a message on the stack and a step may need if each number takes a slot, which most never do."""
 
 
+NUMBERS = 32
+"""As many numbers of a step as FRAME_BYTES and the registers have room for."""
+
+
 @dataclass(frozen=True)
 class Demand:
     """The bytes that a section needs on the stack, without the message. Retries need most of them a second time."""
 
     section: Section
     values: int
-    """Sets, sequences, arrays and records that the step makes."""
+    """Sets, sequences, arrays and records that the step makes, and numbers if there are many."""
     cell: int
     """The unpacked word."""
     saved: int
@@ -114,7 +118,8 @@ class Stack:
         if name not in self._values:
             writer = StepWriter(self._protocol, self._names, Helpers(self._names), facts)
             writer.text()
-            self._values[name] = writer.context.lines.stack
+            lines = writer.context.lines
+            self._values[name] = lines.stack + SLOT_BYTES * max(0, lines.numbers - NUMBERS)
         return self._values[name]
 
     def check(self, errors: Errors) -> None:

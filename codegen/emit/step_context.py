@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from codegen.c.names import Names, variable
+from codegen.c.names import Names
 from codegen.emit.c_text import ATOM, KIND_TYPES, Place, Text, fits, kind_of_width
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import Lines
@@ -46,7 +46,7 @@ class StepContext:
 
     def fresh(self, name: str) -> str:
         """Returns a name for a local, which no other local has."""
-        plain = candidate = variable(name)
+        plain = candidate = self.names.local(name)
         number = 2
         while candidate in self.taken:
             candidate = f"{plain}_{number}"
@@ -97,6 +97,7 @@ class StepContext:
             value = render()
             return value, self.lines.finished()
         finally:
+            outer.call(self.lines)
             outer.keep(self.lines.stack)
             self.lines = outer
 

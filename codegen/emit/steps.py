@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from codegen.analysis.step_facts import StepFacts, step_facts
-from codegen.c.names import ENVIRONMENT, MESSAGE, Names, field, variable
+from codegen.c.names import ENVIRONMENT, MESSAGE, Names, field
 from codegen.emit.c_text import Place, Text
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import line_directive, quoted
@@ -80,7 +80,7 @@ class StepWriter:
         self.names = names
         self.facts = facts
         self.step = step = facts.step
-        self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT})
+        self.cell = names.local(step.cell, {MESSAGE, ENVIRONMENT})
         shared = not self._is_word()
         in_kernel = step.name not in {
             step.name for step in (*(section.step for section in protocol.user), *protocol.daemon_steps)
@@ -186,11 +186,9 @@ class StepWriter:
         for local in {node.name: node for node in free}.values():
             arguments.append(self._argument(local))
             parameters.append(part.receive(local, self.context))
-        self.parts[end.operator] += 1
-        times = self.parts[end.operator]
-        name = self.names.function(self.step.name, end.operator, *([str(times)] if times > 1 else []))
+        name = self.context.helpers.part_name(self.protocol, self.step.name, end.operator, self.parts)
         self.functions.append(part.function(name, end.operator, end.span, parameters))
-        self.context.lines.keep(0, part.context.lines.stack)
+        self.context.lines.call(part.context.lines)
         self._quote(end.span)
         self.context.lines.add(f"return {name}({', '.join(arguments)});")
 

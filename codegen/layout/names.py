@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from itertools import chain
 
-from codegen.c.builtin_names import LIBRARY_FUNCTIONS
-from codegen.c.generated_names import FUNCTIONS, MACROS, MORE_FUNCTIONS, MORE_MACROS, OF_RECORDS, OF_TABLES, OPERATORS
+from codegen.c.builtin_names import HEADER_MACROS, LIBRARY_FUNCTIONS
+from codegen.c.generated_names import MACROS, MORE_MACROS, OPERATORS, is_own
 from codegen.c.names import C_KEYWORDS, Names, snake, upper
 from codegen.layout.context import Context
 from codegen.layout.schema import RecordType
@@ -17,9 +17,10 @@ from codegen.layout.source import Place
 MAPS = ("counters", "message_state", "sweep_state")
 """Maps that the generator adds to those of the layout."""
 
-OTHERS = re.compile(
-    r"(bpf|xdp|stepwise)_\w+|s6_addr\d*|sin_zero|tc_gen|rt[02]_type|ipv6\w+|size_t|ptrdiff_t|wchar_t|max_align_t|u?int\d+_t"
-)
+SECTIONS = ("license", "tc", "xdp")
+"""Sections of the object file. Their names are symbols there, as those of maps are."""
+
+OTHERS = re.compile(r"(bpf|xdp|stepwise)_\w+|ipv6\w+|size_t|ptrdiff_t|wchar_t|max_align_t|u?int\d+_t")
 """Names of headers that every program includes."""
 
 OF_MESSAGES = ("encode", "decode", "bytes")
@@ -51,7 +52,7 @@ def check_names(context: Context) -> None:
     for place in places:
         if place[-1] in C_KEYWORDS:
             context.complain(place, f"{place[-1]} is a keyword of C or Python", "choose another name")
-        elif OTHERS.fullmatch(str(place[-1])):
+        elif place[-1] in HEADER_MACROS or OTHERS.fullmatch(str(place[-1])):
             context.complain(place, f"{place[-1]} is a name of C's headers", "choose another name")
         elif place[-1] in (OF_MESSAGES if place[0] in ("message", "handover") else OF_CELLS):
             context.complain(place, f"{place[-1]} is a name of the generated code", "choose another name")
@@ -94,19 +95,20 @@ def _check_tables(context: Context) -> None:
     protocol = snake(context.layout.protocol)
     for called in context.layout.tables:
         place: Place = ("tables", called)
-        if called in ("message", "contended", "reads", "again", "when", *MAPS):
+        if called in ("message", "contended", "reads", "again", "when", *MAPS, *SECTIONS):
             context.complain(place, f"a table cannot be called {called}", "choose another name")
         elif called in LIBRARY_FUNCTIONS:
             context.complain(
                 place,
-                f"a table becomes a variable in C, and {called}() is a library function that clang knows without "
-                "a declaration",
+                f"the table {called} becomes a variable in C, and {called}() is a library function that clang knows "
+                "without a declaration",
                 f"choose another name, such as {called}s or {called}_cells",
             )
         elif snake(called).startswith(f"{protocol}_"):
             context.complain(
                 place,
-                f"a table becomes a variable in C, where names that start with {protocol}_ are the generator's",
+                f"the table {called} becomes a variable in C, where names that start with {protocol}_ are the "
+                "generator's",
                 f"call it {called[len(protocol) + 1 :]}",
             )
 
@@ -114,10 +116,11 @@ def _check_tables(context: Context) -> None:
 def check_steps(context: Context, plans: Iterable[SectionPlan]) -> None:
     """Checks what steps become in C: functions, whose names start with the protocol's."""
     layout, first = context.layout, dict[str, str]()
+    records = [name for name, kind in layout.types.items() if isinstance(kind, RecordType)]
     plans = list({plan.step: plan for plan in plans}.values())
     for plan in plans:
         name = snake(plan.step)
-        meets = _function(context, name)
+        meets = is_own(name, layout.tables, records)
         other = first.setdefault(name, plan.step)
         if plan.step in OPERATORS:
             found = f"the step {plan.step} is called like an operator of {Names(layout.protocol).hooks_module()}.tla"
@@ -137,17 +140,3 @@ def check_steps(context: Context, plans: Iterable[SectionPlan]) -> None:
                 f"{first[joined]}",
                 "rename the step",
             )
-
-
-def _function(context: Context, name: str) -> str | None:
-    """Returns what else is called like a step in C; None if nothing is."""
-    if name in FUNCTIONS or MORE_FUNCTIONS.fullmatch(name):
-        return "the generator's own"
-    for table in context.layout.tables:
-        if name in (f"{snake(table)}_{end}" for end in OF_TABLES):
-            return f"a function of the table {table}"
-    for record, kind in context.layout.types.items():
-        if isinstance(kind, RecordType) and OF_RECORDS.fullmatch(name.removeprefix(f"{snake(record)}_")):
-            if name.startswith(f"{snake(record)}_"):
-                return f"a function of the type {record}"
-    return None

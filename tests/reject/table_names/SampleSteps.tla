@@ -1,0 +1,5 @@
+---- MODULE SampleSteps ----
+EXTENDS Offload
+
+Step(cell, msg) == Drop(cell, msg)
+====
