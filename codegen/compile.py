@@ -21,7 +21,7 @@ from codegen.checks import constants, when
 from codegen.checks.run import check_steps
 from codegen.emit.branch_numbers import Leaves
 from codegen.emit.stack import Stack
-from codegen.errors import Errors, SpecErrors
+from codegen.errors import Errors, SpecErrors, TypeRefused
 from codegen.layout.folders import Folders
 from codegen.layout.read import read_layout
 from codegen.layout.resolve import resolve
@@ -53,6 +53,8 @@ def _compile(
     if read is None:
         return None
     resolved = resolve(*read, errors)
+    if any(isinstance(error, TypeRefused) for error in errors.found):
+        return None
     module = read_module(folders, resolved.layout.module, resolved.source.span("module"), errors)
     if module is None:
         return None

@@ -46,6 +46,10 @@ class LayoutInconsistent(SpecError):
     """A layout that contradicts itself, or names something that does not exist."""
 
 
+class TypeRefused(LayoutInconsistent):
+    """A type or a bound that cannot be. Nothing that depends on it is reported."""
+
+
 # --- The compilable subset -----------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 
 from codegen import ir
@@ -9,7 +10,7 @@ from codegen.analysis.bounds import Bounds
 from codegen.analysis.facts import Facts
 from codegen.analysis.message_kinds import arriving
 from codegen.analysis.step_facts import Steps
-from codegen.errors import Errors, LayoutInconsistent, StepSignature, Stop
+from codegen.errors import Errors, LayoutInconsistent, NotCompilable, StepSignature, Stop, meant
 from codegen.ir import Interval
 from codegen.layout.resolve import Resolved, position
 from codegen.layout.sections import SectionPlan
@@ -68,6 +69,10 @@ class StepCompiler:
         return ir.Step(plan.step, names[0], names[1], env, cell_type, body, operator.span)
 
 
+LEVELS_MAX = 6_000
+"""Levels of calls in Python, some for each part of an EXCEPT and each LET."""
+
+
 def compile_steps(compiler: StepCompiler) -> dict[str, ir.Step]:
     """Compiles every step that a section names, once."""
     steps: dict[str, ir.Step] = {}
@@ -89,11 +94,18 @@ def compile_steps(compiler: StepCompiler) -> dict[str, ir.Step]:
         tables[plan.step] = (plan.table, plan.user)
         operator = module.top.get(plan.step)
         if operator is None:
-            errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
+            close = meant(plan.step, module.top)
+            errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}{close}"))
             continue
         hidden = {"index"} if plan.user else set(ir.USER_ONLY)
         hidden |= {"cpu"} if plan.step in anywhere else set()
-        step = compiler.step(operator, plan, hidden)
+        sys.setrecursionlimit(max(LEVELS_MAX, sys.getrecursionlimit()))
+        try:
+            step = compiler.step(operator, plan, hidden)
+        except RecursionError:
+            remedy = "split the step into several sections"
+            errors.add(NotCompilable(operator.span, f"{plan.step} has too many levels of EXCEPT, LET and IF", remedy))
+            continue
         if step is not None:
             steps[plan.step] = step
     return steps

@@ -28,7 +28,7 @@ def check_indices(context: Context, message: ir.Record, tables: dict[str, ir.Tab
             context.complain(place, f"the message has no field {table.index}", f"it has {', '.join(kinds)}")
             continue
         kind = kinds[table.index]
-        if not isinstance(kind, ir.UInt) or kind.width > 32:
+        if (not isinstance(kind, ir.UInt) or kind.width > 32) and not context.types_refused:
             context.complain(place, f"msg.{table.index} cannot be an index", "its type must be u1 to u32")
 
 

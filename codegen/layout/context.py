@@ -7,7 +7,7 @@ from typing import Any
 
 from codegen import ir
 from codegen.c.names import upper
-from codegen.errors import Errors, LayoutInconsistent, meant
+from codegen.errors import Errors, LayoutInconsistent, TypeRefused, meant
 from codegen.ir.measure import compacted
 from codegen.layout.schema import (
     ArrayType,
@@ -48,6 +48,15 @@ class Context:
     def complain(self, place: Place, found: str, instead: str = "") -> None:
         self.errors.add(LayoutInconsistent(self.source.span(*place), found, instead))
 
+    def refuse(self, place: Place, found: str, instead: str) -> None:
+        """Reports a type or a bound that cannot be. A stand-in takes its place."""
+        self.errors.add(TypeRefused(self.source.span(*place), found, instead))
+
+    @property
+    def types_refused(self) -> bool:
+        """Whether a type is unknown, so that what depends on types cannot be checked."""
+        return any(isinstance(error, TypeRefused) for error in self.errors.found)
+
     def bound(self, bound: int | str, place: Place, low: int, high: int, fallback: int) -> int:
         """Returns a number, or a constant's value, within low..high; `fallback` after reporting an error."""
         if isinstance(bound, str):
@@ -55,15 +64,13 @@ class Context:
             value = self.constants.get(bound)
             if not isinstance(value, int) or isinstance(value, bool):
                 reason = "is not a constant of the layout" if value is None else "is not a number"
-                self.complain(
-                    place, f"{bound} {reason}", "write a number, or the name of a constant whose value is one"
-                )
+                self.refuse(place, f"{bound} {reason}", "write a number, or the name of a constant whose value is one")
                 return fallback
         else:
             value = bound
         if not low <= value <= high:
             shown = f"{bound} = {value}" if isinstance(bound, str) else f"{value}"
-            self.complain(place, f"{'.'.join(map(str, place))} is {shown}", f"it must lie in {low}..{high}")
+            self.refuse(place, f"{'.'.join(map(str, place))} is {shown}", f"it must lie in {low}..{high}")
             return fallback
         return value
 
@@ -112,13 +119,13 @@ class Context:
         if match := re.fullmatch(r"u(\d+)", text):
             width = int(match[1])
             if not 1 <= width <= 64:
-                self.complain(place, f"{text} has {width} bits", "choose from u1 to u64")
+                self.refuse(place, f"{text} has {width} bits", "choose from u1 to u64")
                 return ir.UInt(64)
             return ir.UInt(width)
         target = self.target(text)
         if target is None:
             known = [*self.layout.types, "bool"]
-            self.complain(
+            self.refuse(
                 place,
                 f"there is no type {text}{meant(text, known)}",
                 "write uN, bool, a name from `types`, table.field or message.field",

@@ -150,7 +150,7 @@ class Resolver:
         cell = ir.Record(f"{name}_cell", tuple(fields))
         capacity = self.context.bound(model.capacity, (*place, "capacity"), 1, CAPACITY_MAX, 1)
         bits = width_bits(cell)
-        if model.atomic == "word" and bits > WORD_BITS:
+        if model.atomic == "word" and bits > WORD_BITS and not self.context.types_refused:
             self.context.complain(
                 (*place, "atomic"),
                 f"a cell of {name} takes {bits} bits, but a word has {WORD_BITS}",
@@ -377,6 +377,8 @@ class Resolver:
             if capacity is None:
                 continue
             kind = kinds[name]
+            if self.context.types_refused:
+                continue
             if not isinstance(kind, ir.UInt) or capacity - 1 >= 2**kind.width:
                 self.context.complain(place, f"{name} cannot hold the indices 0..{capacity - 1}", "choose a wider uN")
                 continue

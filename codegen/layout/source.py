@@ -120,12 +120,32 @@ def parse(
     return Source(values, reader.spans)
 
 
+TOKENS = {
+    ", but got '<scalar>'": " before this word",
+    ", but got": " before",
+    ", but found '<scalar>'": ", but there is another word",
+    ", but found": ", but there is",
+    "'<scalar>'": "a word",
+    "<block end>": "the end of the block",
+    "'<block mapping start>'": "a mapping",
+    "'<block sequence start>'": "a list",
+    "'<block sequence entry>'": "an item of a list",
+    "'<stream end>'": "the end of the file",
+    "<document start>": "the start of a document",
+    "unexpected end of stream": "the end of the file",
+}
+"""PyYAML's words for parts of a text, and words that its users know."""
+
+
 def _problem(error: yaml.MarkedYAMLError) -> str:
     """Says what is wrong, and in which line the construct starts that PyYAML was reading."""
     within, mark = (error.context or "").removeprefix("while ").partition(" a ")[2], error.context_mark
     problem = error.problem or error.context or "it cannot be read"
+    for token, text in TOKENS.items():
+        problem = problem.replace(token, text)
     if not within or mark is None or error.problem_mark is None or mark.line == error.problem_mark.line:
         return problem
+    within = within.replace("flow sequence", "list").replace("flow mapping", "mapping").replace("scalar", "text")
     return f"{problem}, in the {within} that starts in line {mark.line + 1}"
 
 
@@ -216,7 +236,8 @@ def complaints(error: ValidationError, source: Source, model: type[BaseModel]) -
         choices = dict.fromkeys(WORDS[detail["type"]].format(**detail.get("ctx", {})) for detail in details)
         *most, last = choices
         wanted = f"{', '.join(most)} or {last}" if most else last
-        found.append(LayoutInvalid(source.span(*path), named(path, details[0]), f"it must be {wanted}"))
+        truth = f"; {QUOTE}" if isinstance(details[0].get("input"), bool) else ""
+        found.append(LayoutInvalid(source.span(*path), named(path, details[0]), f"it must be {wanted}{truth}"))
     return found
 
 

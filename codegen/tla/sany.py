@@ -221,6 +221,9 @@ def read(path: Path, folders: Sequence[Path], display: Display, errors: Errors) 
     names = {name: display.name(file) for name, file in files.items()}
     found = sany_errors(log, names, span)
     if not found and (run.returncode != 0 or not run.stdout.startswith("<?xml")):
+        if "StackOverflowError" in run.stdout + run.stderr:
+            found = [SyntaxRefused(span, "an expression has too many levels for SANY", "split it into operators")]
+    if not found and (run.returncode != 0 or not run.stdout.startswith("<?xml")):
         last = (run.stderr.strip().splitlines() or ["no output"])[-1]
         found = [SyntaxRefused(span, f"SANY ended with exit code {run.returncode}: {last}")]
     for error in found:

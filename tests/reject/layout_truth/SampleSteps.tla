@@ -1,0 +1,5 @@
+---- MODULE SampleSteps ----
+EXTENDS Offload
+
+On(cell, msg) == Drop(cell, msg)
+====
