@@ -37,6 +37,9 @@ LEAF = 8
 """The first bit of an outcome that is of the leaf's number. The bits between say that no step ran, and are zero."""
 LARGE_SET = 8
 SPLITS_MAX = 2
+"""How often a question is split into cases, one in the other."""
+SPLITS_BY_ITEM = 1
+"""The same where the number of elements of a large set is a case already: there are as many cases as elements."""
 NO_LEAF = "no input reaches any leaf, so what is assumed of its inputs cannot be"
 CELL, MESSAGE, ENVIRONMENT = "cell", "message", "environment"
 
@@ -369,7 +372,7 @@ class StepProof:
         if not (cases and self._counts) or assumed:
             with suppress(OutOfTime):
                 return questions.model([*assumed, together], quick=True)
-        if not cases or len(assumed) >= SPLITS_MAX:
+        if not cases or len(assumed) >= (SPLITS_BY_ITEM if self._counts else SPLITS_MAX):
             models = (questions.model([*assumed, one]) for one in each)
             return next((model for model in models if model is not None), None)
         for case in cases:
