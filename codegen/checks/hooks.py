@@ -117,6 +117,36 @@ def check_forwards(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                 )
             else:
                 _check_forwarded(resolved, plan.step, leaf, errors)
+    for at, plan in enumerate(resolved.xdp):
+        _check_passed_on(resolved, steps, plan, resolved.xdp[at + 1 :], errors)
+
+
+def _check_passed_on(
+    resolved: Resolved, steps: Steps, plan: SectionPlan, later: list[SectionPlan], errors: Errors
+) -> None:
+    """Checks that somebody can see a change that a section passes on, if a later section may forward.
+
+    The packet that xdp forwards is the one that came. So the change is lost if no later section reads it or replies.
+    """
+    layout, after = resolved.layout, [steps[one.step] for one in later]
+    if not any("Forward" in facts.verdicts for facts in after) or any("Reply" in facts.verdicts for facts in after):
+        return
+    seen = {*layout.handover, *layout.forwards, *layout.local, *(resolved.tables[one.table].index for one in later)}
+    seen |= {name for facts in after for name in facts.message_read}
+    seen |= {one.when.field for one in later if one.when is not None}
+    for leaf in (leaf for leaf in steps[plan.step].ends if leaf.verdict == "Continue"):
+        for name, span in {str(assign.path[0]): assign.span for assign in leaf.message}.items():
+            if name not in seen:
+                forwarder = next(one.step for one in later if "Forward" in steps[one.step].verdicts)
+                named = ", ".join((*layout.forwards, name))
+                errors.add(
+                    StepSignature(
+                        span,
+                        f"{plan.step} changes {name}, and then {forwarder} forwards the packet as it came, so the "
+                        "change is lost",
+                        f"write `forwards: [{named}]` in the layout, or leave it as it is",
+                    )
+                )
 
 
 def _check_forwarded(resolved: Resolved, step: str, leaf: ir.Leaf, errors: Errors) -> None:

@@ -177,5 +177,14 @@ class Loops:
         local = self.context.result("count")
         counted = self.context.number(local, interval_of(expr), 0)
         with self.loop(expr.variable, expr.domain), self.when(expr.predicate):
-            self.context.lines.add(f"{local}++;")
+            # In a loop that is not unrolled, the verifier would follow each number that it knows on its own.
+            rolled = self.context.kernel and _rounds(expr.domain) > UNROLL_MAX
+            self.context.lines.add(f"{local} = stepwise_hide({local} + 1);" if rolled else f"{local}++;")
         return counted
+
+
+def _rounds(domain: Expr) -> int:
+    """Returns the most iterations of a loop."""
+    if isinstance(domain, Range):
+        return domain.bound
+    return domain.type.size if isinstance(domain.type, Bits) else Vector.of(domain.type).size

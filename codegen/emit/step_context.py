@@ -29,6 +29,8 @@ class StepContext:
     """The C names that this function uses."""
     branchless: bool = False
     """Whether conditions become bits if they can."""
+    kernel: bool = False
+    """Whether the verifier follows the step."""
     lines: Lines = field(default_factory=Lines)
     """The block that is being written."""
     bound: dict[str, Place | Text] = field(default_factory=dict)

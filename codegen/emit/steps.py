@@ -86,7 +86,7 @@ class StepWriter:
             step.name for step in (*(section.step for section in protocol.user), *protocol.daemon_steps)
         }
         taken = {self.cell, MESSAGE, ENVIRONMENT}
-        self.context = StepContext(names, helpers, taken, branchless=shared and in_kernel)
+        self.context = StepContext(names, helpers, taken, branchless=shared and in_kernel, kernel=in_kernel)
         self.context.bind(step.cell, Place(self.cell, pointer=True, shared=shared))
         tail = field(protocol.tail.field) if protocol.tail else ""
         self.context.bind(step.message, Place(MESSAGE, pointer=True, elsewhere=tail))

@@ -8,6 +8,7 @@
 #define STEPWISE_SETS_H
 
 #include "bpf/stepwise_c.h"
+#include "bpf/stepwise_verifier.h"
 
 /* Returns an integer with a 1 in every item. */
 static __always_inline __u64 stepwise_packed_ones(__u32 bits, __u32 size)
