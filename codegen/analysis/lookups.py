@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from codegen import ir
-from codegen.analysis.step_facts import Steps
+from codegen.analysis.step_facts import StepFacts, Steps
+from codegen.ir.locations import location
+from codegen.ir.measure import interval_of
 from codegen.layout.resolve import Resolved
 from codegen.layout.sections import SectionPlan
+
+WORD_BITS = 64
 
 
 def found_first(hook: Iterable[tuple[ir.TableLayout, bool, tuple[str, ...]]]) -> dict[str, int]:
@@ -46,10 +50,14 @@ def lookups(resolved: Resolved, steps: Steps, hook: list[SectionPlan]) -> Iterat
     for plan in hook:
         table = resolved.tables[plan.table]
         late = not plan.user and not plan.swept and (table.index in written or plan.daemon or plan.when is not None)
-        yield plan, late, _within(resolved, table, plan, written, sure)
+        within = _within(resolved, table, plan, written, sure)
+        yield plan, late, within
         facts = steps[plan.step]
+        told: dict[str, int] = {}
+        if plan.when is None and plan.contended != "skip" and (within or not late):  # it runs for every message
+            told = _told(resolved, plan, facts, written, sure)
         written.update(facts.written)
-        sure = {field: bound for field, bound in sure.items() if field not in facts.written}
+        sure = {field: bound for field, bound in sure.items() if field not in facts.written} | told
         if plan.swept and plan.contended != "skip":  # a pass goes over the cells that there are
             sure.update(dict.fromkeys(facts.told_index, table.capacity))
 
@@ -60,12 +68,38 @@ def _within(
     """Whether every value of the index has a cell.
 
     It follows from the index's type, or from a hash that computes the index on arrival (a sweep has none). An
-    earlier lookup with the same index shows it as well, and so does the cell that a sweep has come to.
+    earlier lookup with the same index shows it as well, and so does the cell that a sweep has come to. So do the
+    values that an earlier step has given the index.
     """
-    if sure.get(table.index, table.capacity + 1) <= table.capacity:
-        return True
-    hashed = [] if (plan.daemon and not plan.user) or table.index in written else resolved.hashes
-    kind = ir.expect(resolved.message.field(table.index), ir.UInt)
-    return 2**kind.width <= table.capacity or any(
-        each.field == table.index and each.capacity <= table.capacity for each in hashed
-    )
+    return _bound(resolved, plan, table.index, written, sure) <= table.capacity
+
+
+def _bound(resolved: Resolved, plan: SectionPlan, name: str, written: set[str], sure: dict[str, int]) -> int:
+    """Returns a number that a field of the message is below, when a section's step begins."""
+    hashed = [] if (plan.daemon and not plan.user) or name in written else resolved.hashes
+    bounds = [each.capacity for each in hashed if each.field == name]
+    kind = resolved.message.field(name)
+    if isinstance(kind, ir.UInt):
+        bounds.append(1 << kind.width)
+    return min([*bounds, sure.get(name, 1 << WORD_BITS)])
+
+
+def _told(
+    resolved: Resolved, plan: SectionPlan, facts: StepFacts, written: set[str], sure: dict[str, int]
+) -> dict[str, int]:
+    """Returns numbers that the fields which a step assigns are below when the hook goes on.
+
+    A copy of another field, such as a hash, has that field's bound.
+    """
+
+    def below(value: ir.Expr) -> int:
+        where = location(value)
+        if where is not None and len(where) == 2 and where[0] == facts.step.message:
+            return min(_bound(resolved, plan, where[1], written, sure), interval_of(value).high + 1)
+        return interval_of(value).high + 1
+
+    return {
+        name: max(map(below, values))
+        for name, values in facts.assigned.items()
+        if isinstance(resolved.message.field(name), ir.UInt)
+    }

@@ -31,6 +31,8 @@ class StepFacts:
     """The message's fields that it writes, in the order of the leaves."""
     written_with_cell: tuple[str, ...]
     """The message's fields that it writes in leaves that also change the cell."""
+    assigned: dict[str, tuple[ir.Expr, ...]]
+    """The values of the message's fields that every leaf gives a value when the hook goes on."""
     told_index: frozenset[str]
     """The message's fields that have the index of its cell (`env.index`) when the hook goes on."""
 
@@ -66,6 +68,7 @@ def step_facts(step: ir.Step) -> StepFacts:
         environment_read=frozenset() if step.env is None else _fields_below(step.env, read),
         written=_written(ends),
         written_with_cell=_written(changing),
+        assigned=_assigned(ends),
         told_index=_told_index(step, ends),
     )
 
@@ -90,3 +93,14 @@ def _told_index(step: ir.Step, ends: tuple[ir.Leaf, ...]) -> frozenset[str]:
         if leaf.verdict == "Continue"
     ]
     return frozenset(set.intersection(*told)) if told else frozenset()
+
+
+def _assigned(ends: tuple[ir.Leaf, ...]) -> dict[str, tuple[ir.Expr, ...]]:
+    """The values of the fields that every leaf assigns if it goes on; a field that has parts is left out."""
+    given = [
+        {str(assign.path[0]): assign.value for assign in leaf.message if len(assign.path) == 1}
+        for leaf in ends
+        if leaf.verdict == "Continue"
+    ]
+    names = set.intersection(*map(set, given)) if given else set()
+    return {name: tuple(values[name] for values in given) for name in sorted(names)}

@@ -1,8 +1,8 @@
 ---- MODULE SampleSteps ----
 EXTENDS Offload
 
-Choose(entry, msg) == Continue(entry, [msg EXCEPT !.chosen = entry.owner % 64, !.where = msg.delta])
-Step(cell, msg) == Continue([cell EXCEPT !.open = TRUE], [msg EXCEPT !.chosen = msg.delta, !.place = msg.delta])
+Choose(entry, msg) == Continue(entry, [msg EXCEPT !.chosen = entry.owner % 64, !.where = msg.number % 1001])
+Step(cell, msg) == Continue([cell EXCEPT !.open = TRUE], [msg EXCEPT !.chosen = msg.delta, !.place = msg.number % 1024])
 Mark(entry, msg) == Continue([entry EXCEPT !.used = TRUE], msg)
 Look(entry, msg) == IF msg.delta = 0 THEN Forward(entry, msg) ELSE Continue(entry, msg)
 Pass(entry, msg) == IF msg.delta = 0 THEN Drop(entry, msg) ELSE Continue(entry, msg)
