@@ -23,11 +23,15 @@ def test_a_natural_protocol_conforms_within_its_budget(protocol: Path, tmp_path:
     shutil.copytree(protocol, spec)
     (tmp_path / "spec/lib").symlink_to(ROOT / "spec/lib")
     tried = Campaign(spec, tmp_path / "build")
-    stage = tried.stage(LAYOUT)
     budgets, release = veristat.budgets(protocol.name, spec), os.uname().release
-    judged = [veristat.judge(protocol.name, each, budgets, release) for each in veristat.measure(stage.build.object)]
-    assert [fault for each in judged for fault in each.faults] == []
-    result = Trial(stage, LAYOUT).run(stage.cases)
-    assert show(protocol.name, result) == []
-    assert show_pairs(protocol.name, [result], tried.text.pairs_min) == []
-    assert result.uncovered() == []
+    for variant in ("", *tried.text.variants):
+        stage = tried.stage(LAYOUT, variant)
+        judged = [
+            veristat.judge(protocol.name, each, budgets, release) for each in veristat.measure(stage.build.object)
+        ]
+        assert [fault for each in judged for fault in each.faults] == [], variant
+        result = Trial(stage, variant or LAYOUT).run(stage.cases)
+        assert show(protocol.name, result) == [], variant
+        if not variant:
+            assert show_pairs(protocol.name, [result], tried.text.pairs_min) == []
+            assert result.uncovered() == []
