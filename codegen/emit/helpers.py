@@ -18,9 +18,6 @@ from codegen.ir.measure import is_scalar, is_vector
 UNROLL_MAX = 32
 """Loops with more iterations are not unrolled."""
 
-HIDDEN_INDEX = "\tindex = stepwise_index(index);\n"
-"""clang may know more of an index than the verifier, such as that of a remainder. It would compute an address."""
-
 
 def unroll(iterations: int) -> str:
     return "\tSTEPWISE_UNROLL\n" if iterations <= UNROLL_MAX else ""
@@ -346,9 +343,11 @@ class Helpers:
             )
         result = element if is_scalar(vector.element) else f"const {element} *"
         reference = "" if is_scalar(vector.element) else "&"
+        # clang may know more of an index than the verifier: the bounds of a remainder, or of what is on the stack. From
+        # comparisons of one value it would compute an address, so each compares a value of its own.
         body = (
-            f"{HIDDEN_INDEX}{unroll(vector.size - 1)}\tfor (__u32 i = 0; i < {vector.size - 1}; i++)\n"
-            f"\t\tif (index == i + 1)\n\t\t\treturn {reference}vector->items[i];\n"
+            f"{unroll(vector.size - 1)}\tfor (__u32 i = 0; i < {vector.size - 1}; i++)\n"
+            f"\t\tif (stepwise_index(index) == i + 1)\n\t\t\treturn {reference}vector->items[i];\n"
             f"\treturn {reference}vector->items[{vector.size - 1}];\n"
         )
         if vector.size == 1:
@@ -370,8 +369,8 @@ class Helpers:
             )
         else:
             body = (
-                f"{HIDDEN_INDEX}{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
-                f"\t\tif (index == i + 1)\n\t\t\tvector->items[i] = {value};\n"
+                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+                f"\t\tif (stepwise_index(index) == i + 1)\n\t\t\tvector->items[i] = {value};\n"
             )
         parameters = f"{self._struct(type_, 'vector')}, __u32 index, {self._element_parameter(vector)}"
         return self._define(self._name(type_, "put"), "void", parameters, body)
