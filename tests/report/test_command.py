@@ -36,7 +36,7 @@ def test_it_writes_the_page_and_sums_it_up(folder, tmp_path):
     said += "; of commit 0123456789, not HEAD"
     assert f"Step faults       ◐ partly   {said}; not run: `just mutants --steps session`; " in done.stdout
     assert "Conformance       ✗ 1 fault" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith(f"{tmp_path}/new/page.html: 11 runs")
+    assert done.stdout.splitlines()[-1].startswith(f"{tmp_path}/new/page.html: 12 runs")
 
 
 def test_a_protocol_that_no_longer_exists_is_left_out(folder, tmp_path):

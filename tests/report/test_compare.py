@@ -61,6 +61,13 @@ def steps_changes(tmp_path, **changed):
     return {name.removeprefix("ticket: "): row for name, row in rows(part).items()}
 
 
+def test_a_leaf_that_is_no_longer_proved_is_worse(tmp_path):
+    new = made_up.everything()
+    new["prove/ticket"]["steps"][1]["leaves"][0].update(proved=False, why="timeout")
+    part = parts_of(tmp_path, made_up.everything(), new)["Proofs"]
+    assert rows(part) == {"ticket: leaves not proved": ("1", "2", "+1 (+100.0%)", "worse")}
+
+
 def test_a_fault_in_the_steps_that_is_no_longer_killed_is_worse(tmp_path):
     found = made_up.everything()["steps/ticket"]
     found["kinds"][0].update(killed=8, survive=1)
