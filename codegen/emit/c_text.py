@@ -122,6 +122,11 @@ def cast(value: Text, kind: str) -> Text:
     return Text(f"({KIND_TYPES[kind]}){value.at(UNARY)}", UNARY, kind)
 
 
+def popcount(word: Text) -> Text:
+    """Counts the bits of a word. Unlike a field, the count is an int that no smaller unsigned type was promoted to."""
+    return Text(f"__builtin_popcountll({word})", UNARY, "int")
+
+
 def integer(value: int) -> Text:
     if value < 0:
         return Text(str(value), UNARY, "int" if value >= -(1 << 31) else "s64")

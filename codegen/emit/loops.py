@@ -19,6 +19,7 @@ from codegen.emit.c_text import (
     Text,
     cast,
     kind_of_type,
+    popcount,
 )
 from codegen.emit.helpers import UNROLL_MAX
 from codegen.emit.joined import joined
@@ -173,7 +174,7 @@ class Loops:
     def count(self, expr: Count) -> Text:
         counted_at_once = self.masks.selected(expr.variable, expr.domain, expr.predicate)
         if counted_at_once is not None:
-            return Text(f"__builtin_popcountll({counted_at_once})", ATOM, "int")
+            return popcount(counted_at_once)
         local = self.context.result("count")
         counted = self.context.number(local, interval_of(expr), 0)
         with self.loop(expr.variable, expr.domain), self.when(expr.predicate):

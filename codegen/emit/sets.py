@@ -15,6 +15,7 @@ from codegen.emit.c_text import (
     UNARY,
     Text,
     integer,
+    popcount,
 )
 from codegen.emit.joined import joined
 from codegen.emit.locals import Locals
@@ -139,7 +140,7 @@ class Sets:
 
     def cardinality(self, operand: Expr) -> Text:
         if isinstance(operand.type, Bits):
-            return Text(f"__builtin_popcountll({self.scalars.scalar(operand)})", ATOM, "int")
+            return popcount(self.scalars.scalar(operand))
         return Text(self.places.place(operand).member("count").text, ATOM, "int")
 
     def bits(self, expr: Expr) -> Text:
