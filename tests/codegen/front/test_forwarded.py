@@ -65,7 +65,11 @@ def replies(*states: str) -> str:
                 " [] OTHER -> Continue(cell, msg)",
             ],
             [{**FIRST, "when": {"state": ["Idle", "Gone"]}}, LAST],
-            [replies("Gone")],
+            # Each message that Last gets is Busy, so it need not look, and nobody sees the change.
+            [
+                "First changes state, and then Last forwards the packet as it came, so the change is lost",
+                replies("Gone"),
+            ],
         ),
         (["First(cell, msg) == Continue(cell, [msg EXCEPT !.state = cell.state])", LAST_BUSY], [FIRST, LAST], []),
     ],
