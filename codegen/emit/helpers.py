@@ -347,7 +347,7 @@ class Helpers:
         # comparisons of one value it would compute an address, so each compares a value of its own.
         body = (
             f"{unroll(vector.size - 1)}\tfor (__u32 i = 0; i < {vector.size - 1}; i++)\n"
-            f"\t\tif (stepwise_index(index) == i + 1)\n\t\t\treturn {reference}vector->items[i];\n"
+            f"\t\tif (stepwise_compared_index(index) == i + 1)\n\t\t\treturn {reference}vector->items[i];\n"
             f"\treturn {reference}vector->items[{vector.size - 1}];\n"
         )
         if vector.size == 1:
@@ -370,7 +370,7 @@ class Helpers:
         else:
             body = (
                 f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
-                f"\t\tif (stepwise_index(index) == i + 1)\n\t\t\tvector->items[i] = {value};\n"
+                f"\t\tif (stepwise_compared_index(index) == i + 1)\n\t\t\tvector->items[i] = {value};\n"
             )
         parameters = f"{self._struct(type_, 'vector')}, __u32 index, {self._element_parameter(vector)}"
         return self._define(self._name(type_, "put"), "void", parameters, body)

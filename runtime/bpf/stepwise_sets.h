@@ -149,12 +149,20 @@ static __always_inline __u64 stepwise_bits_moved(__u64 set, __s64 by)
 			       stepwise_bits_up(set, amount));
 }
 
-/* Hides an index that is no constant from clang, so that bounds checks stay for the verifier. */
+/* Hides the index from clang, so that the bounds check stays for the verifier. */
 static __always_inline __u32 stepwise_index(__u32 index)
 {
-	if (!__builtin_constant_p(index))
-		asm("" : "+r"(index));
+	asm("" : "+r"(index));
 	return index;
+}
+
+/*
+ * Does the same for the index of an item that is found by comparisons. A constant stays one, so
+ * that clang finds the item itself.
+ */
+static __always_inline __u32 stepwise_compared_index(__u32 index)
+{
+	return __builtin_constant_p(index) ? index : stepwise_index(index);
 }
 
 /*
