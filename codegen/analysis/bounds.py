@@ -18,7 +18,7 @@ from codegen.analysis.conditions import (
     size_interval,
     size_of,
 )
-from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, uint_interval
+from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, intersect, plus, scaled, uint_interval
 from codegen.analysis.idle_loops import without_variable
 from codegen.errors import (
     DividendNegative,
@@ -36,6 +36,7 @@ from codegen.errors import (
 )
 from codegen.ir import Interval, Span
 from codegen.ir.build import BOOL, INTEGER, compare, integer, logic, negation, truth
+from codegen.ir.measure import hull
 from codegen.ir.walk import evaluations
 from codegen.tla.kinds import element_type, size_max, type_text
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from codegen import ir
-from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, uint_interval
+from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, intersect, plus, scaled, uint_interval
 from codegen.ir import Interval
 from codegen.ir.build import BOOL, INTEGER
+from codegen.ir.measure import hull
 from codegen.tla.kinds import element_type, size_max
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from codegen import ir
 from codegen.ir import Interval
 from codegen.ir.build import key
+from codegen.ir.measure import hull
 
 INFINITY = 2**80
 EVERYTHING = Interval(-INFINITY, INFINITY)
@@ -21,10 +22,6 @@ Atoms = tuple[tuple[Any, int], ...]
 def intersect(one: Interval, other: Interval) -> Interval | None:
     low, high = max(one.low, other.low), min(one.high, other.high)
     return Interval(low, high) if low <= high else None
-
-
-def hull(one: Interval, other: Interval) -> Interval:
-    return Interval(min(one.low, other.low), max(one.high, other.high))
 
 
 def shifted(interval: Interval, by: int) -> Interval:

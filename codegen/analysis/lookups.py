@@ -8,10 +8,9 @@ from codegen import ir
 from codegen.analysis.step_facts import StepFacts, Steps
 from codegen.ir.locations import location
 from codegen.ir.measure import interval_of
+from codegen.layout.context import WORD_BITS
 from codegen.layout.resolve import Resolved
 from codegen.layout.sections import SectionPlan
-
-WORD_BITS = 64
 
 
 def found_first(hook: Iterable[tuple[ir.TableLayout, bool, tuple[str, ...]]]) -> dict[str, int]:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from codegen import ir
 from codegen.analysis.step_facts import Steps
 from codegen.errors import Errors, LoopUnbounded
+from codegen.ir.measure import UNROLL_MAX
 from codegen.ir.walk import walk
 from codegen.layout.resolve import Resolved
-
-ITEMS_MAX = 32
-"""The longest loop that is unrolled: codegen/emit/helpers.py."""
 
 
 def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
@@ -23,13 +21,13 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
         for node in walk(steps[step].step.body):
             if isinstance(node, (ir.Filter, ir.Image)) and isinstance(node.type, ir.Set):
                 items = getattr(node.domain.type, "max", 0)
-                if items > ITEMS_MAX:
+                if items > UNROLL_MAX:
                     errors.add(
                         LoopUnbounded(
                             node.span,
                             f"this set is made in a loop over up to {items} elements, for which the verifier would "
                             "follow more than a million instructions",
-                            f"give the set a `max` of at most {ITEMS_MAX}, or the type `bits`, or only count or "
+                            f"give the set a `max` of at most {UNROLL_MAX}, or the type `bits`, or only count or "
                             "quantify over it",
                         )
                     )

@@ -29,7 +29,7 @@ from codegen.ir import (
     Var,
 )
 from codegen.ir.locations import is_path
-from codegen.ir.measure import interval_of, is_scalar, type_interval
+from codegen.ir.measure import computed_interval, hull, interval_of, is_scalar, type_interval
 
 SEARCHED_MAX = 16
 """Greatest number of items to search without a branch. Among more items, most reads would be wasted."""
@@ -144,12 +144,10 @@ class BranchlessTests:
                 one, other = self.natural(then), self.natural(otherwise)
                 if one is None or other is None:
                     return None
-                return Interval(min(one.low, other.low), max(one.high, other.high))
+                return hull(one, other)
             case First(domain=domain, none=none) if isinstance(domain.low, Int) and isinstance(domain.high, Int):
                 end = self.natural(none) if none is not None else Interval(domain.low.value, domain.low.value)
-                return (
-                    None if end is None else Interval(min(domain.low.value, end.low), max(domain.high.value, end.high))
-                )
+                return None if end is None else hull(Interval(domain.low.value, domain.high.value), end)
             case Arith(op=op, left=left, right=right):
                 one, other = self.natural(left), self.natural(right)
                 if one is None or other is None:
@@ -162,8 +160,7 @@ class BranchlessTests:
                         if op == "%"
                         else Interval(one.low // right.value, one.high // right.value)
                     )
-                values = [_OPERATIONS[op](a, b) for a in (one.low, one.high) for b in (other.low, other.high)]
-                return Interval(min(values), max(values))
+                return computed_interval(op, one, other)
         return type_interval(expr.type) if isinstance(expr.type, UInt) and not isinstance(expr, First) else None
 
     def _counts_within(self, element: Expr, size: int, counters: frozenset[str]) -> bool:
@@ -174,6 +171,3 @@ class BranchlessTests:
         if isinstance(element, Int) or self._counts(element, counters):
             return interval_of(element).low >= 0 and interval_of(element).high < size
         return is_path(element) and isinstance(element.type, UInt) and (1 << element.type.width) <= size
-
-
-_OPERATIONS = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}

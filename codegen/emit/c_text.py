@@ -94,6 +94,13 @@ def smallest_kind(interval: Interval) -> str:
     raise ValueError(f"no C integer holds {interval.low}..{interval.high}")
 
 
+def kind_of_interval(interval: Interval) -> str:
+    """Returns the kind of a local that holds the interval, after promotion."""
+    if interval.low < 0:
+        return "int" if fits(interval, "int") else "s64"
+    return kind_of_width(interval.high.bit_length())
+
+
 def common_kind(left: str, right: str) -> str:
     """Returns the kind of an operation on two kinds, by C's usual arithmetic conversions."""
     order = ["int", "u32", "s64", "u64"]

@@ -13,10 +13,7 @@ from codegen.c.generated_names import is_own
 from codegen.c.names import Names, field, snake, type_label
 from codegen.emit.types import WORD_BITS, GeneratorError, Vector, c_type, declared_types, unsigned
 from codegen.ir import Bytes, Protocol, Record, Set, Type, expect
-from codegen.ir.measure import is_scalar, is_vector
-
-UNROLL_MAX = 32
-"""Loops with more iterations are not unrolled."""
+from codegen.ir.measure import UNROLL_MAX, is_scalar, is_vector
 
 
 def unroll(iterations: int) -> str:

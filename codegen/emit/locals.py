@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.emit.c_text import ATOM, Place, Text, fits, kind_of_width
+from codegen.emit.c_text import ATOM, KIND_TYPES, Place, Text, kind_of_interval
 from codegen.emit.step_context import StepContext
 from codegen.emit.types import c_type
 from codegen.emit.writers import ScalarWriter, ValueWriter
@@ -40,7 +40,7 @@ class Locals:
         if isinstance(value.type, UInt):
             interval = held_interval(value)
             if interval.low < 0:
-                return "int" if fits(interval, "int") else "__s64"
+                return KIND_TYPES[kind_of_interval(interval)]
             return c_type(self.names, UInt(max(1, interval.high.bit_length())))
         return c_type(self.names, value.type)
 
@@ -58,10 +58,5 @@ class Locals:
             self.context.bind(name, place)
             return
         interval = self.context.ranges[name] = held_interval(value)
-        if not isinstance(value.type, (UInt, Bits)):
-            kind = ""
-        elif interval.low < 0:
-            kind = "int" if fits(interval, "int") else "s64"
-        else:
-            kind = kind_of_width(interval.high.bit_length())
+        kind = kind_of_interval(interval) if isinstance(value.type, (UInt, Bits)) else ""
         self.context.bind(name, Text(place.text, ATOM, kind))

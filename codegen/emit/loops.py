@@ -21,7 +21,6 @@ from codegen.emit.c_text import (
     kind_of_type,
     popcount,
 )
-from codegen.emit.helpers import UNROLL_MAX
 from codegen.emit.joined import joined
 from codegen.emit.masks import Masks
 from codegen.emit.places import Places
@@ -29,7 +28,7 @@ from codegen.emit.step_context import StepContext
 from codegen.emit.types import Vector, c_type
 from codegen.emit.writers import ScalarWriter
 from codegen.ir import Bits, Bool, Count, Expr, First, Int, Not, Quantifier, Range, SetOf
-from codegen.ir.measure import held_interval, interval_of, is_scalar
+from codegen.ir.measure import UNROLL_MAX, held_interval, interval_of, is_scalar
 from codegen.ir.walk import substitute
 
 

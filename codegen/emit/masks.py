@@ -12,7 +12,6 @@ from dataclasses import replace
 from codegen.emit.branchless import Branchless
 from codegen.emit.branchless_tests import BranchlessTests
 from codegen.emit.c_text import ATOM, BIT_AND, BIT_OR, PRODUCT, SHIFT, UNARY, Text, cast
-from codegen.emit.helpers import UNROLL_MAX
 from codegen.emit.step_context import StepContext
 from codegen.emit.types import WORD_BITS, c_type
 from codegen.emit.writers import ScalarWriter
@@ -37,7 +36,7 @@ from codegen.ir import (
 )
 from codegen.ir.build import INTEGER
 from codegen.ir.locations import is_path
-from codegen.ir.measure import interval_of
+from codegen.ir.measure import UNROLL_MAX, interval_of
 from codegen.ir.walk import uses
 
 SIGNED_MAX = (1 << (WORD_BITS - 1)) - 2

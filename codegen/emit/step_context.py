@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from codegen.c.names import Names
-from codegen.emit.c_text import ATOM, KIND_TYPES, Place, Text, fits, kind_of_width
+from codegen.emit.c_text import ATOM, KIND_TYPES, Place, Text, kind_of_interval, kind_of_width
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import Lines
 from codegen.emit.types import c_type, stack_bytes
@@ -72,7 +72,7 @@ class StepContext:
     def number(self, local: str, interval: Interval, initial: object) -> Text:
         """Declares a local for a number within an interval, and returns it."""
         if interval.low < 0:
-            kind = "int" if fits(interval, "int") else "s64"
+            kind = kind_of_interval(interval)
             self.lines.define(f"{KIND_TYPES[kind]} {local}", initial)
             return Text(local, ATOM, kind)
         bits = max(1, interval.high.bit_length())

@@ -8,6 +8,9 @@ from codegen.ir.types import Array, Bits, Bool, Bytes, Enum, Interval, Record, S
 WORD_WIDTH = 6
 """Width of the widest numbers that can each have a bit of a word."""
 
+UNROLL_MAX = 32
+"""Loops with more iterations are not unrolled."""
+
 OPERATIONS = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
 
 
@@ -56,7 +59,7 @@ def natural_interval(expr: Expr) -> Interval | None:
         case Int(value=value):
             return Interval(value, value)
         case If(then=then, otherwise=otherwise):
-            return _hull(natural_interval(then), natural_interval(otherwise))
+            return _either(natural_interval(then), natural_interval(otherwise))
         case Arith(op=op, left=left, right=right):
             one, other = natural_interval(left), natural_interval(right)
             return None if one is None or other is None else _computed(op, one, other)
@@ -67,10 +70,13 @@ def natural_interval(expr: Expr) -> Interval | None:
     return None
 
 
-def _hull(one: Interval | None, other: Interval | None) -> Interval | None:
-    if one is None or other is None:
-        return None
+def hull(one: Interval, other: Interval) -> Interval:
+    """Returns the smallest interval around two."""
     return Interval(min(one.low, other.low), max(one.high, other.high))
+
+
+def _either(one: Interval | None, other: Interval | None) -> Interval | None:
+    return None if one is None or other is None else hull(one, other)
 
 
 def _computed(op: str, one: Interval, other: Interval) -> Interval | None:
@@ -80,6 +86,11 @@ def _computed(op: str, one: Interval, other: Interval) -> Interval | None:
         if op == "%":
             return Interval(0, min(one.high, other.high - 1))
         return Interval(one.low // other.high, one.high // other.low)
+    return computed_interval(op, one, other)
+
+
+def computed_interval(op: str, one: Interval, other: Interval) -> Interval:
+    """Returns the interval of a sum, a difference or a product of numbers in two intervals."""
     values = [OPERATIONS[op](a, b) for a in (one.low, one.high) for b in (other.low, other.high)]
     return Interval(min(values), max(values))
 
@@ -95,7 +106,7 @@ def interval_of(expr: Expr) -> Interval:
 def held_interval(expr: Expr) -> Interval:
     """Returns the interval of what a local holds for an integer expression, also where conditions exclude a part."""
     if isinstance(expr, First) and expr.none is not None:
-        return _hull(interval_of(expr), interval_of(expr.none)) or interval_of(expr)
+        return hull(interval_of(expr), interval_of(expr.none))
     return interval_of(expr)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codegen import ir
+from codegen.ir.build import wider
 from codegen.ir.measure import compacted, natural_interval
 from codegen.tla.kinds import element_type, size_max
 
@@ -30,11 +31,7 @@ def union(left: ir.Expr, right: ir.Expr) -> ir.Set | ir.Bits:
         found = compacted(ir.Set(_element([left, right]), room))
         if isinstance(found, ir.Bits):
             return found
-    element = element_type(left.type)
-    other = element_type(right.type)
-    if isinstance(element, ir.UInt) and isinstance(other, ir.UInt) and other.width > element.width:
-        element = other
-    return ir.Set(element, room)
+    return ir.Set(wider(element_type(left.type), element_type(right.type)), room)
 
 
 def image(value: ir.Expr, domain: ir.Type) -> ir.Set | ir.Bits:

@@ -223,9 +223,9 @@ def read(path: Path, folders: Sequence[Path], display: Display, errors: Errors) 
     if not found and (run.returncode != 0 or not run.stdout.startswith("<?xml")):
         if "StackOverflowError" in run.stdout + run.stderr:
             found = [SyntaxRefused(span, "an expression has too many levels for SANY", "split it into operators")]
-    if not found and (run.returncode != 0 or not run.stdout.startswith("<?xml")):
-        last = (run.stderr.strip().splitlines() or ["no output"])[-1]
-        found = [SyntaxRefused(span, f"SANY ended with exit code {run.returncode}: {last}")]
+        else:
+            last = (run.stderr.strip().splitlines() or ["no output"])[-1]
+            found = [SyntaxRefused(span, f"SANY ended with exit code {run.returncode}: {last}")]
     for error in found:
         errors.add(suggested(error, files))
     if found:

