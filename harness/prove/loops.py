@@ -23,6 +23,7 @@ from harness.prove import folds, terms
 from harness.prove.bytecode import ALU32, JUMP32, JUMP64, STORE, STORE_IMMEDIATE, Function
 from harness.prove.folds import NUMBER, PLACE, Fold, Folds
 from harness.prove.memory import UNDEFINED, Memory, Pointer, Unsupported, Value
+from harness.prove.solving import variables
 from harness.prove.terms import Bits, Truth
 from harness.prove.ways import Graph, State, meet
 
@@ -137,23 +138,23 @@ class Loops:
 
     def _kinds(self, head: int, state: State, changed: list[int]) -> tuple[dict[int, int], list[int]]:
         """How much each register grows in a round, and which may be counts: a guess that _with() proves."""
-        trial, variables = list(state.registers), {}
+        trial, symbols = list(state.registers), {}
         for register in changed:
             if isinstance(trial[register], (Pointer, z3.BitVecRef)):
                 narrow = not isinstance(trial[register], Pointer) and self._is_narrow(head, register)
-                trial[register], variables[register] = self._variable(trial[register], narrow)
+                trial[register], symbols[register] = self._variable(trial[register], narrow)
         anywhere = {name: replace(each, anywhere=True) for name, each in state.memory.regions.items()}
         memory = Memory(anywhere, state.memory.contents)
         back = self._around(head, State(trial, memory, state.way)).back
         strides, counted = {}, []
-        for register, variable in variables.items():
+        for register, variable in symbols.items():
             after = _bits(back.registers[register], trial[register])
             if after is None:
                 continue
             grown = z3.simplify(terms.extract(after, variable.size() - 1, 0) - variable)
             if z3.is_bv_value(grown) and variable.size() == 64:
                 strides[register] = cast(z3.BitVecNumRef, grown).as_long()
-            elif variable.decl().name() in names_of(after) and not isinstance(trial[register], Pointer):
+            elif variable.decl().name() in variables(after) and not isinstance(trial[register], Pointer):
                 with suppress(Unsupported):  # it need not be a count, if no round reads it
                     self._counter(state.registers[register], after, variable, back.way)
                     counted.append(register)
@@ -260,21 +261,8 @@ class Loops:
     def _independent(self, conditions: list[Truth]) -> None:
         """Shows that conditions depend on the place, and on nothing else that changes."""
         for each in conditions:
-            if any(name.startswith("loop.") for name in names_of(each)):
+            if any(name.startswith("loop.") for name in variables(each)):
                 raise Unsupported("a loop of many rounds that depends on what it counts")
-
-
-def names_of(term: z3.ExprRef) -> set[str]:
-    """The names of a term's variables."""
-    found, seen, todo = set(), set(), [term]
-    while todo:
-        each = todo.pop()
-        if each.get_id() not in seen:
-            seen.add(each.get_id())
-            todo += each.children()
-            if not each.children():
-                found.add(each.decl().name())
-    return found
 
 
 def _way(leaving: tuple[int | None, State]) -> Way:
@@ -302,7 +290,7 @@ def _replaced(value: Value, pairs: list[tuple[Bits, Bits]], unknown: set[Counter
     term = value.offset if isinstance(value, Pointer) else value
     if not isinstance(term, z3.BitVecRef):
         return value
-    if not names_of(term).isdisjoint(each.variable.decl().name() for each in unknown):
+    if not variables(term).isdisjoint(each.variable.decl().name() for each in unknown):
         return UNDEFINED
     replaced = cast(Bits, z3.substitute(term, *pairs))
     return Pointer(value.region, replaced) if isinstance(value, Pointer) else replaced

@@ -206,12 +206,19 @@ class StepProof:
 
     # --- The proof -----------------------------------------------------------------------------------------
 
-    def leaves(self, wanted: set[tuple[int, ...]] | None = None) -> Iterator[LeafResult]:
-        """Proves the leaves that some input reaches, or those of some paths."""
+    def _ends(self) -> list[Leaf]:
+        """The ends of the step in TLA+, on the inputs."""
         evaluator = self._setting.evaluator()
         evaluator.folds = self._folds
-        arguments = self._values(evaluator.parameters(self._step.name))
-        for leaf in evaluator.leaves(self._step.name, arguments):
+        return evaluator.leaves(self._step.name, self._values(evaluator.parameters(self._step.name)))
+
+    def _known(self, leaf: Leaf) -> list[Truth]:
+        """All that holds for an input which reaches a leaf. A run finds more folds, so more is known after it."""
+        return [*self.assumed, *self._folds.facts, *leaf.guard]
+
+    def leaves(self, wanted: set[tuple[int, ...]] | None = None) -> Iterator[LeafResult]:
+        """Proves the leaves that some input reaches, or those of some paths."""
+        for leaf in self._ends():
             if wanted is None or leaf.path in wanted:
                 found = self._leaf(leaf)
                 if found is not None:
@@ -222,10 +229,7 @@ class StepProof:
 
         Raises Unsupported if a leaf cannot be evaluated.
         """
-        evaluator = self._setting.evaluator()
-        evaluator.folds = self._folds
-        arguments = self._values(evaluator.parameters(self._step.name))
-        for leaf in evaluator.leaves(self._step.name, arguments):
+        for leaf in self._ends():
             if leaf.reason:
                 raise Unsupported(leaf.reason)
             given, message = cast(values.Text, leaf.result.fields["verdict"]), leaf.result.fields["msg"]
@@ -238,17 +242,15 @@ class StepProof:
         """Proves a leaf; None if no input reaches it."""
         began = time.process_time()
         verdict = cast(values.Text, leaf.result.fields["verdict"]).members[0]
-        known = [*self.assumed, *self._folds.facts, *leaf.guard]
         reason, jumps = "", 0
         found: Counterexample | None = None
         if leaf.reason:
             return LeafResult(leaf.name, verdict, False, 0.0, leaf.path, 0, leaf.reason)
         try:
-            if Questions(known, self._limit).model([]) is None:
+            if Questions(self._known(leaf), self._limit).model([]) is None:
                 return None
             jumps, differences = self._run(leaf)
-            known = [*self.assumed, *self._folds.facts, *leaf.guard]
-            found = self._refutation(Questions(known, self._limit), differences)
+            found = self._refutation(Questions(self._known(leaf), self._limit), differences)
             if found is not None and self._step.whole:
                 reason = f"{' and '.join(found.differs)} may differ, for a loop over the whole table"
                 found = None
@@ -286,7 +288,7 @@ class StepProof:
         """Runs the function under the leaf's condition; returns how often ways parted, and the differences."""
         due = terms.negated(terms.all_of(leaf.duties))
         differences = [Difference("what TLC refuses to evaluate", due)]
-        branches = Branches([*self.assumed, *self._folds.facts, *leaf.guard], self._limit)
+        branches = Branches(self._known(leaf), self._limit)
         table = self._step.table.capacity if self._step.whole else None
         machine = Machine(self._function, branches.feasible, table, self._folds)
         outcome = machine.run(self._memory, self._arguments())
