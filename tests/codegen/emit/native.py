@@ -19,6 +19,19 @@ from tests.codegen.compiling import UNDEFINED, compile_native, gcc_accepts
 from tests.codegen.front import interpreter
 
 
+def layout(message: dict[str, Any], cell: dict[str, Any], protocol: str = "made") -> dict[str, Any]:
+    """A layout with one table of locked cells, which msg.where selects."""
+    table = {"cell": cell, "capacity": 256, "index": "msg.where", "atomic": "spin_lock"}
+    return {
+        "protocol": protocol,
+        "module": f"{protocol.capitalize()}Steps",
+        "message": message,
+        "tables": {"cell": table},
+        "wire": {"transport": "udp", "port": 4242, "order": list(message)},
+        "budget": {"xdp": {"insns": 100000, "states": 10000, "stack": 512}},
+    }
+
+
 def draw_value(kind: ir.Type, draw: random.Random) -> Any:
     """A random value, small numbers more often than others, so that some are equal."""
     match kind:

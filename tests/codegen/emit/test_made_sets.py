@@ -11,29 +11,18 @@ import pytest
 
 from tests.codegen.emit import native
 
-LAYOUT = {
-    "protocol": "made",
-    "module": "MadeSteps",
-    "message": {"x": "u8", "z": "u4", "p": "bool", "who": "u3", "where": "u8"},
-    "tables": {
-        "cell": {
-            "cell": {
-                "a": "u8",
-                "s": {"bits": 16},
-                "wide": {"bits": 64},
-                "ids": {"set": "u14", "max": 4},
-                "fews": {"set": "u4", "max": 2},
-                "numbers": {"array": "u8", "size": 4},
-                "open": "bool",
-            },
-            "capacity": 256,
-            "index": "msg.where",
-            "atomic": "spin_lock",
-        }
+LAYOUT = native.layout(
+    message={"x": "u8", "z": "u4", "p": "bool", "who": "u3", "where": "u8"},
+    cell={
+        "a": "u8",
+        "s": {"bits": 16},
+        "wide": {"bits": 64},
+        "ids": {"set": "u14", "max": 4},
+        "fews": {"set": "u4", "max": 2},
+        "numbers": {"array": "u8", "size": 4},
+        "open": "bool",
     },
-    "wire": {"transport": "udp", "port": 4242, "order": ["x", "z", "p", "who", "where"]},
-    "budget": {"xdp": {"insns": 100000, "states": 10000, "stack": 512}},
-}
+)
 
 BITS = [
     r"{v \in {msg.z} : msg.x > 7}",

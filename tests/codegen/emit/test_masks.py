@@ -9,32 +9,21 @@ import pytest
 
 from tests.codegen.emit import native
 
-LAYOUT = {
-    "protocol": "made",
-    "module": "MadeSteps",
-    "message": {"x": "u8", "z": "u4", "n": "u32", "far": "u64", "p": "bool", "where": "u8"},
-    "tables": {
-        "cell": {
-            "cell": {
-                "a": "u8",
-                "last": "u32",
-                "open": "bool",
-                "s": {"bits": 16},
-                "odd": {"bits": 9},
-                "wide": {"bits": 64},
-                "half": {"set": "u5", "max": 32},
-                "acks": {"set": "u3", "max": 8},
-                "offsets": {"set": "u6", "max": 64},
-                "numbers": {"array": "u8", "size": 8},
-            },
-            "capacity": 256,
-            "index": "msg.where",
-            "atomic": "spin_lock",
-        }
+LAYOUT = native.layout(
+    message={"x": "u8", "z": "u4", "n": "u32", "far": "u64", "p": "bool", "where": "u8"},
+    cell={
+        "a": "u8",
+        "last": "u32",
+        "open": "bool",
+        "s": {"bits": 16},
+        "odd": {"bits": 9},
+        "wide": {"bits": 64},
+        "half": {"set": "u5", "max": 32},
+        "acks": {"set": "u3", "max": 8},
+        "offsets": {"set": "u6", "max": 64},
+        "numbers": {"array": "u8", "size": 8},
     },
-    "wire": {"transport": "udp", "port": 4242, "order": ["x", "z", "n", "far", "p", "where"]},
-    "budget": {"xdp": {"insns": 100000, "states": 10000, "stack": 512}},
-}
+)
 
 WIDE = [
     r"{o + msg.x : o \in {w \in cell.wide : w + msg.x < 64}}",

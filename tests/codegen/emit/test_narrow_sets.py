@@ -12,32 +12,21 @@ from codegen.compile import load
 from codegen.errors import SpecErrors
 from tests.codegen.emit import native
 
-LAYOUT = {
-    "protocol": "made",
-    "module": "MadeSteps",
-    "message": {"x": "u8", "z": "u4", "p": "bool", "who": "u3", "where": "u8"},
-    "tables": {
-        "cell": {
-            "cell": {
-                "a": "u8",
-                "open": "bool",
-                "acks": {"set": "u3", "max": 8},
-                "some": {"set": "u3", "max": 5},
-                "more": {"set": "u4", "max": 12},
-                "offsets": {"set": "u6", "max": 64},
-                "fews": {"set": "u4", "max": 2},
-                "ids": {"set": "u14", "max": 4},
-                "marks": {"bits": 16},
-                "numbers": {"array": "u8", "size": 8},
-            },
-            "capacity": 256,
-            "index": "msg.where",
-            "atomic": "spin_lock",
-        }
+LAYOUT = native.layout(
+    message={"x": "u8", "z": "u4", "p": "bool", "who": "u3", "where": "u8"},
+    cell={
+        "a": "u8",
+        "open": "bool",
+        "acks": {"set": "u3", "max": 8},
+        "some": {"set": "u3", "max": 5},
+        "more": {"set": "u4", "max": 12},
+        "offsets": {"set": "u6", "max": 64},
+        "fews": {"set": "u4", "max": 2},
+        "ids": {"set": "u14", "max": 4},
+        "marks": {"bits": 16},
+        "numbers": {"array": "u8", "size": 8},
     },
-    "wire": {"transport": "udp", "port": 4242, "order": ["x", "z", "p", "who", "where"]},
-    "budget": {"xdp": {"insns": 100000, "states": 10000, "stack": 512}},
-}
+)
 
 INTO = {
     "acks": [

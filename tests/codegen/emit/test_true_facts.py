@@ -9,30 +9,19 @@ import pytest
 from codegen.errors import SpecErrors
 from tests.codegen.emit import native
 
-LAYOUT = {
-    "protocol": "made",
-    "module": "MadeSteps",
-    "message": {"x": "u8", "z": "u4", "p": "bool", "where": "u8"},
-    "tables": {
-        "cell": {
-            "cell": {
-                "a": "u8",
-                "at": "u3",
-                "acks": {"set": "u3", "max": 8},
-                "some": {"set": "u3", "max": 5},
-                "fews": {"set": "u4", "max": 2},
-                "ids": {"set": "u14", "max": 4},
-                "marks": {"bits": 16},
-                "slots": {"array": {"record": {"used": "bool", "owner": "u8"}}, "size": 4},
-            },
-            "capacity": 256,
-            "index": "msg.where",
-            "atomic": "spin_lock",
-        }
+LAYOUT = native.layout(
+    message={"x": "u8", "z": "u4", "p": "bool", "where": "u8"},
+    cell={
+        "a": "u8",
+        "at": "u3",
+        "acks": {"set": "u3", "max": 8},
+        "some": {"set": "u3", "max": 5},
+        "fews": {"set": "u4", "max": 2},
+        "ids": {"set": "u14", "max": 4},
+        "marks": {"bits": 16},
+        "slots": {"array": {"record": {"used": "bool", "owner": "u8"}}, "size": 4},
     },
-    "wire": {"transport": "udp", "port": 4242, "order": ["x", "z", "p", "where"]},
-    "budget": {"xdp": {"insns": 100000, "states": 10000, "stack": 512}},
-}
+)
 
 USED = r"LAMBDA i : cell.slots[i].used"
 SOME = r"\E i \in 1..4 : cell.slots[i].used"

@@ -10,31 +10,21 @@ from pathlib import Path
 from codegen.emit.unused import used
 from tests.codegen.emit import native
 
-LAYOUT = {
-    "protocol": "quiet",
-    "module": "QuietSteps",
-    "message": {"x": "u8", "z": "u4", "p": "bool", "big": "u32", "huge": "u64", "where": "u8"},
-    "tables": {
-        "cell": {
-            "cell": {
-                "a": "u8",
-                "t": "u16",
-                "s": {"bits": 16},
-                "state": {"enum": ["Idle", "Busy"]},
-                "ids": {"set": "u14", "max": 4},
-                "bytes": {"array": "u8", "size": 4},
-                "wides": {"array": "u32", "size": 4},
-                "longs": {"array": "u64", "size": 4},
-                "open": "bool",
-            },
-            "capacity": 256,
-            "index": "msg.where",
-            "atomic": "spin_lock",
-        }
+LAYOUT = native.layout(
+    message={"x": "u8", "z": "u4", "p": "bool", "big": "u32", "huge": "u64", "where": "u8"},
+    cell={
+        "a": "u8",
+        "t": "u16",
+        "s": {"bits": 16},
+        "state": {"enum": ["Idle", "Busy"]},
+        "ids": {"set": "u14", "max": 4},
+        "bytes": {"array": "u8", "size": 4},
+        "wides": {"array": "u32", "size": 4},
+        "longs": {"array": "u64", "size": 4},
+        "open": "bool",
     },
-    "wire": {"transport": "udp", "port": 4242, "order": ["x", "z", "p", "big", "huge", "where"]},
-    "budget": {"xdp": {"insns": 100000, "states": 10000, "stack": 512}},
-}
+    protocol="quiet",
+)
 
 CONDITIONS = {
     "parentheses": [
