@@ -26,9 +26,10 @@ def play(number: int, protocols: int, folder: Path) -> None:
     Each is the second example of a search of its own. The first one of a search is the simplest, and the later ones
     repeat parts of earlier ones.
     """
-    tried, seen = itertools.count(), set[str]()
+    tried, seen, shrinking = itertools.count(), set[str](), False
 
     def judged(program: Program) -> None:
+        nonlocal shrinking
         text = program.layout() + program.module() + program.tools
         if text in seen and not shrinking:
             return
@@ -37,12 +38,11 @@ def play(number: int, protocols: int, folder: Path) -> None:
         try:
             found = judge(program, folder / str(next(tried)))
         except Wrong:
-            shrinking.append(number)
+            shrinking = True
             raise
         if not shrinking:
             print(json.dumps({"refused": found.refused, "inputs": found.inputs}), flush=True)
 
-    shrinking: list[int] = []
     limits = settings(
         max_examples=2,
         deadline=None,
