@@ -70,7 +70,7 @@ def size_interval(value: ir.Expr, facts: Facts) -> Interval:
     """Returns the interval of the size of a set or a sequence."""
     natural = natural_size(value, facts)
     if isinstance(value.type, ir.Bits) or (isinstance(value.type, ir.Set) and isinstance(value.type.element, ir.UInt)):
-        # Of distinct numbers there are no more than their interval holds.
+        # A set has no more numbers than their interval holds.
         found = element_interval(value, facts)
         most = found.high - found.low + 1
         natural = Interval(min(natural.low, most), min(natural.high, most))

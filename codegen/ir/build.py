@@ -94,7 +94,7 @@ def logic(op: str, operands: list[ir.Expr], span: Span) -> ir.Expr:
 
 
 def may_fail(expression: ir.Expr) -> bool:
-    """Whether TLC cannot evaluate the expression for some values of its fields, as far as its form shows."""
+    """Whether TLC may be unable to evaluate the expression for some values of its fields."""
     return any(map(_may_fail_itself, walk(expression)))
 
 

@@ -45,12 +45,12 @@ def image(value: ir.Expr, domain: ir.Type) -> ir.Set | ir.Bits:
 
 
 def is_numbers(kind: ir.Type) -> bool:
-    """Whether a type is that of sets of numbers."""
+    """Whether values of a type are sets of numbers."""
     return isinstance(kind, ir.Bits) or (isinstance(kind, ir.Set) and isinstance(kind.element, ir.UInt))
 
 
 def is_narrow_set(kind: ir.Type) -> bool:
-    """Whether a type is that of sets which are kept as bits although the layout does not say bits."""
+    """Whether a type is a narrow set: it is kept as bits, and the layout says set."""
     return isinstance(kind, ir.Bits) and kind.source is not None
 
 
@@ -60,7 +60,7 @@ def may_widen(kind: ir.Type) -> bool:
 
 
 def beyond(value: ir.Expr, kind: ir.Bits) -> bool:
-    """Whether a set that is stored may have numbers that bits have no room for."""
+    """Whether a stored set may have numbers that do not fit the bits."""
     if not isinstance(value, (ir.Var, ir.Field, ir.Index)) or not is_numbers(value.type):
         return False
     return _highest(value) >= kind.size

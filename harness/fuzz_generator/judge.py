@@ -103,7 +103,7 @@ def _evaluate(program: Program, stage: Stage) -> None:
 
 
 def _may_be_malformed(program: Program, case: Case) -> bool:
-    """Whether a cell is missing that is perhaps looked up early: if a step changes the index to what it was."""
+    """Whether a missing cell may have been looked up early. A step may set its index to the value that it had."""
     missing = any(case.message[table.index] >= table.capacity for table in program.tables)
     return case.verdict == "Malformed" and missing
 

@@ -58,7 +58,7 @@ class Hook:
     # --- Hooks ---------------------------------------------------------------------------------
 
     def _is_malformed(self, hook: str) -> bool:
-        """Whether a cell is missing that is looked up before the first section."""
+        """Whether a cell is missing, of those that are looked up before the first section."""
         written: set[str] = set()
         for section in self._program.hooks[hook]:
             table = self._tables[section.step.table]

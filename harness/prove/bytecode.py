@@ -49,7 +49,7 @@ class Instruction:
 
     @property
     def known(self) -> bool:
-        """Whether this is one of the instructions of -mcpu=v3 whose meaning machine.py has."""
+        """Whether machine.py knows the meaning of this instruction of -mcpu=v3."""
         match self.family:
             case family if family == LOAD_IMMEDIATE:
                 return self.code == WIDE and not self.source

@@ -32,7 +32,7 @@ def at(term: z3.ExprRef, number: Bits) -> z3.ExprRef:
 
 
 def within(rounds: int) -> Truth:
-    """Whether the place is one of a fold's."""
+    """The condition that a place is within a fold of so many rounds."""
     return terms.below(NUMBER, terms.bits(rounds, NUMBER_BITS))
 
 

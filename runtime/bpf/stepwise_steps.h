@@ -19,8 +19,8 @@
 
 /*
  * With STEPWISE_COVERAGE, the including file defines `__u64 stepwise_coverage[]`. It counts how
- * often each leaf was reached, and each arm of a choice was taken. clang may know better than the
- * verifier that the arm is 0 or 1, so it is made a bit where the verifier sees it.
+ * often each leaf was reached, and each arm of a choice was taken. The mask shows the verifier that
+ * an arm is 0 or 1. clang would leave it out, because it knows that.
  */
 #ifdef STEPWISE_COVERAGE
 #define STEPWISE_BRANCH(branch) ((void)stepwise_coverage[branch]++)
