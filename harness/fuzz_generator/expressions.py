@@ -43,7 +43,7 @@ def named(name: str, kind: Kind) -> Expression:
 
 def bound(name: str, low: int, high: int) -> Expression:
     """A number that a binder or a parameter names."""
-    return Expression(Number(30), name, lambda scope: scope[name], low, high)
+    return Expression(Number(30), name, lambda scope: _now(scope[name]), low, high)
 
 
 def defined(name: str, what: Expression) -> Expression:
@@ -207,19 +207,31 @@ def let_of(name: str, parameter: str, what: Expression, body: Expression) -> Exp
     return replace(body, text=f"(LET {name}({parameter}) == {what} IN {body})", value=value)
 
 
+@dataclass(frozen=True)
+class _Later:
+    """An argument. It has a value where the operator uses it: TLC evaluates no other, and maybe could not."""
+
+    what: Expression
+    scope: Scope
+
+
+def _now(found: Any) -> Any:
+    return found.what.value(found.scope) if isinstance(found, _Later) else found
+
+
 def applied(name: str, what: Expression, arguments: list[Expression]) -> Expression:
     """The application of an operator that the scope has. what: its body, for its kind and bounds."""
     inside = ", ".join(map(str, arguments))
 
     def value(scope: Scope) -> Any:
-        return scope[name](*(each.value(scope) for each in arguments))
+        return _now(scope[name])(*(_Later(each, scope) for each in arguments))
 
     return replace(what, text=f"{name}({inside})", value=value)
 
 
 def operator(name: str) -> Expression:
     """An operator that the scope has, as an argument."""
-    return Expression(TRUTH, name, lambda scope: scope[name])
+    return Expression(TRUTH, name, lambda scope: _now(scope[name]))
 
 
 def function_of(parameter: str, body: Expression) -> Expression:

@@ -133,6 +133,14 @@ def test_formulas_are_as_lazy_as_in_tla():
     assert value(ex.connected("<=>", full, first), s=(1, 2)) is True
 
 
+def test_an_argument_that_is_not_used_has_no_value():
+    queue = ex.named("queue", Queue(Number(4), 2))
+    two, first = ex.number(2), ex.applied("F", ex.number(2), [ex.head(queue)])
+    assert value(ex.let_of("F", "x", two, first), queue=()) == 2
+    with pytest.raises(IndexError):
+        value(ex.let_of("F", "x", ex.bound("x", 0, 15), first), queue=())
+
+
 def test_sets():
     kind = Several(Number(4), 4)
     many, item = ex.named("s", kind), ex.bound("i", 0, 15)
