@@ -18,6 +18,7 @@ from codegen.analysis.conditions import (
     size_interval,
     size_of,
 )
+from codegen.analysis.excluded import without_excluded
 from codegen.analysis.facts import EVERYTHING, INFINITY, Facts, intersect, plus, scaled, uint_interval
 from codegen.analysis.idle_loops import without_variable
 from codegen.errors import (
@@ -37,7 +38,7 @@ from codegen.errors import (
 from codegen.ir import Interval, Span
 from codegen.ir.build import BOOL, INTEGER, compare, integer, logic, negation, truth
 from codegen.ir.measure import hull
-from codegen.ir.walk import evaluations
+from codegen.ir.walk import evaluations, uses
 from codegen.tla.kinds import element_type, size_max, type_text
 
 SIGNED = Interval(-(2**63), 2**63 - 1)
@@ -213,7 +214,8 @@ class Bounds:
                 value = self.visit(expression.value, facts)
                 body = self.visit(expression.body, facts.with_let(expression.name, value))
                 found = interval(body) if isinstance(body.type, ir.UInt) else None
-                return replace(expression, value=value, body=body, interval=found)
+                done = replace(expression, value=value, body=body, interval=found)
+                return done if uses(body, expression.name) else body
         return self.visit_collection(expression, facts)
 
     def visit_collection(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
@@ -371,7 +373,8 @@ class Bounds:
                 f"this chooses between values in {interval_text(found)}, and no C integer holds all of them",
                 "test for negative values first, or use a field of at most 63 bits",
             )
-        return replace(done, interval=facts.interval(done, found))
+        known = facts.interval(done, found)
+        return without_excluded(replace(done, interval=known), known)
 
     def update(self, expression: ir.Update, facts: Facts) -> ir.Expr:
         base = self.visit(expression.base, facts)

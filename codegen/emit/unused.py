@@ -11,6 +11,9 @@ from collections.abc import Iterable
 _WORD = re.compile(r"(?<![\w>.])\w+")
 """A name, unless it is a member of a struct."""
 
+_DECLARATION = re.compile(r"(?!return |goto )(?:const )?(?:(?:struct|enum) )?\w+ \*?\w+(?: = |\[|;)|#")
+"""The begin of a declaration, or a directive."""
+
 
 def used(lines: list[str], parameters: Iterable[str], local_names: Iterable[str]) -> list[str]:
     """Returns the lines of a function, with a `(void)name;` for each parameter and local that they never read."""
@@ -40,7 +43,13 @@ def _voided(lines: list[str], name: str) -> list[str]:
     declares = re.compile(rf"\t+(?:const )?(?:(?:struct|enum) )?\w+ \*?{name}(?: = .*)?;")
     for at, line in enumerate(lines):
         if declares.fullmatch(line):
-            indent = re.match(r"\t+", line)
-            end = next((later for later in range(at, len(lines)) if not lines[later]), at)
-            return [*lines[: end + 1], f"{indent[0] if indent else ''}(void){name};", *lines[end + 1 :]]
+            indent = line[: len(line) - len(line.lstrip("\t"))]
+            end = next(later for later in range(at + 1, len(lines)) if not _goes_on(lines[later], indent))
+            end += not lines[end]
+            return [*lines[:end], f"{indent}(void){name};", *lines[end:]]
     return lines
+
+
+def _goes_on(line: str, indent: str) -> bool:
+    """Whether a line is one more declaration of a block, or the rest of one."""
+    return line.startswith(f"{indent}\t") or (line.startswith(indent) and _DECLARATION.match(line.strip()) is not None)
