@@ -26,10 +26,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from codegen.analysis.cost import estimates
 from codegen.c.format import FormatError
 from codegen.compile import load
 from codegen.emit import generate
 from codegen.errors import Errors, SpecErrors
+from codegen.ir import Protocol
 from codegen.layout.older_kernels import older_of
 from codegen.layout.older_kernels import override as override_of
 from codegen.layout.schema import json_schema
@@ -116,14 +118,18 @@ def _chosen(name: str | None) -> list[str]:
 
 def files_of(name: str) -> dict[str, str]:
     """Generates the files of the protocol in spec/<name>; the layout must give it the folder's name."""
-    return generate(load(SPEC / name, name=name))
+    return generate(_protocol(name))
 
 
-def _files(spec: Path, override: Source | dict[str, Any] | None) -> dict[str, str]:
-    """Generates the files of the protocol in any folder; a copy may have another name than its protocol."""
+def _protocol(name: str) -> Protocol:
+    return load(SPEC / name, name=name)
+
+
+def _copy(spec: Path, override: Source | dict[str, Any] | None) -> Protocol:
+    """Compiles the protocol in any folder; a copy may have another name than its protocol."""
     if not (spec / "layout.yaml").is_file():
         raise UserError(f"cannot generate from {spec}: it has no layout.yaml, so it is not a protocol")
-    return generate(load(spec, override))
+    return load(spec, override)
 
 
 def _older_override(spec: Path) -> dict[str, Any]:
@@ -159,14 +165,28 @@ def _generate(options: argparse.Namespace) -> int:
         return _usage("--older goes with --spec and --out, and without --override")
     if options.spec is not None:
         override = _older_override(options.spec) if options.older else _read_override(options.override)
-        _write_all(options.out, _files(options.spec, override))
+        made = _copy(options.spec, override)
+        _write_all(options.out, generate(made))
+        print(_costs(made))
         return 0
-    made = {name: files_of(name) for name in _chosen(options.protocol)}
-    for name, files in made.items():
-        _write_all(GENERATED / name, files)
+    chosen = {name: _protocol(name) for name in _chosen(options.protocol)}
+    files = {name: generate(made) for name, made in chosen.items()}
+    for name, made in chosen.items():
+        _write_all(GENERATED / name, files[name])
+        print(_costs(made))
     EDITOR.parent.mkdir(exist_ok=True)
     _write(EDITOR, editor_settings())
     return 0
+
+
+def _costs(protocol: Protocol) -> str:
+    """Returns a line with the estimated cost of each program of the kernel, and its budget."""
+    budgets = dict(protocol.budgets)
+    costs = ", ".join(
+        f"{round(instructions, -2):,} in {program} (budget {budgets[program].insns:,})"
+        for program, instructions in estimates(protocol).items()
+    )
+    return f"{protocol.name}: instructions that the verifier will follow, estimated: {costs}"
 
 
 def _usage(message: str) -> int:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from codegen import ir
 from codegen.analysis.step_facts import StepFacts, Steps
 from codegen.ir.locations import location
-from codegen.ir.measure import interval_of
-from codegen.layout.context import WORD_BITS
+from codegen.ir.measure import WORD_BITS, interval_of
 from codegen.layout.resolve import Resolved
 from codegen.layout.sections import SectionPlan
 

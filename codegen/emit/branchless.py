@@ -10,10 +10,9 @@ from __future__ import annotations
 from codegen.emit.branch_numbers import Choice
 from codegen.emit.c_text import ATOM, BIT_AND, BIT_OR, PRODUCT, SHIFT, SUM, Text
 from codegen.emit.step_context import StepContext
-from codegen.emit.types import WORD_BITS
 from codegen.emit.writers import ScalarWriter
 from codegen.ir import Bits, Compare, Expr, First, If, In, Int, Logic, Not, SetOf, UInt, expect
-from codegen.ir.measure import held_interval, width_bits
+from codegen.ir.measure import WORD_BITS, held_interval, width_bits
 
 
 class Branchless:

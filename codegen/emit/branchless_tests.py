@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from codegen.emit.c_text import Place
 from codegen.emit.step_context import StepContext
-from codegen.emit.types import WORD_BITS
 from codegen.ir import (
     Arith,
     Bits,
@@ -29,7 +28,7 @@ from codegen.ir import (
     Var,
 )
 from codegen.ir.locations import is_path
-from codegen.ir.measure import computed_interval, hull, interval_of, is_scalar, type_interval
+from codegen.ir.measure import WORD_BITS, computed_interval, hull, interval_of, is_scalar, type_interval
 
 SEARCHED_MAX = 16
 """Greatest number of items to search without a branch. Among more items, most reads would be wasted."""

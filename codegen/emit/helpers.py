@@ -11,9 +11,9 @@ from collections import Counter
 
 from codegen.c.generated_names import is_own
 from codegen.c.names import Names, field, snake, type_label
-from codegen.emit.types import WORD_BITS, GeneratorError, Vector, c_type, declared_types, unsigned
+from codegen.emit.types import GeneratorError, Vector, c_type, declared_types, unsigned
 from codegen.ir import Bytes, Protocol, Record, Set, Type, expect
-from codegen.ir.measure import UNROLL_MAX, is_scalar, is_vector
+from codegen.ir.measure import UNROLL_MAX, WORD_BITS, is_scalar, is_vector
 
 
 def unroll(iterations: int) -> str:
@@ -220,10 +220,11 @@ class Helpers:
                 "\tvector->count++;\n"
             )
         else:
+            # The verifier would follow what comes after an append in a loop once for each count that it knows.
             body = (
                 "\t__u64 last = vector->count;\n\n"
                 f"\tif (stepwise_in_bounds(&last, {vector.size})) {{\n"
-                f"\t\tvector->items[last] = {value};\n\t\tvector->count = last + 1;\n\t}}\n"
+                f"\t\tvector->items[last] = {value};\n\t\tvector->count = stepwise_hide(last + 1);\n\t}}\n"
             )
         parameters = f"{self._struct(type_, 'vector')}, {self._element_parameter(vector)}"
         return self._define(self._name(type_, "append"), "void", parameters, body)

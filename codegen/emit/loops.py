@@ -130,7 +130,11 @@ class Loops:
             element = Text(f"*{local}", UNARY) if pointer else Text(local, ATOM, kind_of_type(vector.element))
             self.context.bind(name, Place(local, True, place.shared) if pointer else element)
             if vector.counted:
-                self.context.lines.add(f"if ({position} >= {place.member('count').text})")
+                count = place.member("count").text
+                # Of the few items in a word, the verifier may know the count: later loops over them then have one path.
+                hidden = self.context.kernel and not vector.packed
+                past = f"stepwise_past({position}, {count})" if hidden else f"{position} >= {count}"
+                self.context.lines.add(f"if ({past})")
                 self.context.lines.add("\tbreak;")
             yield element
 
@@ -177,14 +181,6 @@ class Loops:
         local = self.context.result("count")
         counted = self.context.number(local, interval_of(expr), 0)
         with self.loop(expr.variable, expr.domain), self.when(expr.predicate):
-            # In a loop that is not unrolled, the verifier would follow each number that it knows on its own.
-            rolled = self.context.kernel and _rounds(expr.domain) > UNROLL_MAX
-            self.context.lines.add(f"{local} = stepwise_hide({local} + 1);" if rolled else f"{local}++;")
+            # The verifier would follow what comes after once for each number that it knows.
+            self.context.lines.add(f"{local} = stepwise_hide({local} + 1);" if self.context.kernel else f"{local}++;")
         return counted
-
-
-def _rounds(domain: Expr) -> int:
-    """Returns the most iterations of a loop."""
-    if isinstance(domain, Range):
-        return domain.bound
-    return domain.type.size if isinstance(domain.type, Bits) else Vector.of(domain.type).size

@@ -13,7 +13,7 @@ from codegen.emit.branchless import Branchless
 from codegen.emit.branchless_tests import BranchlessTests
 from codegen.emit.c_text import ATOM, BIT_AND, BIT_OR, PRODUCT, SHIFT, UNARY, Text, cast
 from codegen.emit.step_context import StepContext
-from codegen.emit.types import WORD_BITS, c_type
+from codegen.emit.types import c_type
 from codegen.emit.writers import ScalarWriter
 from codegen.ir import (
     Arith,
@@ -36,7 +36,7 @@ from codegen.ir import (
 )
 from codegen.ir.build import INTEGER
 from codegen.ir.locations import is_path
-from codegen.ir.measure import UNROLL_MAX, interval_of
+from codegen.ir.measure import UNROLL_MAX, WORD_BITS, interval_of
 from codegen.ir.walk import uses
 
 SIGNED_MAX = (1 << (WORD_BITS - 1)) - 2

@@ -33,10 +33,8 @@ from codegen.ir import (
     Type,
     UInt,
 )
-from codegen.ir.measure import is_scalar, is_vector, width_bits
+from codegen.ir.measure import WORD_BITS, is_scalar, is_vector, width_bits
 from codegen.ir.walk import children
-
-WORD_BITS = 64
 
 SLOT_BYTES = 8
 """The bytes of a number on a program's stack."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from codegen.ir.nodes import Arith, Expr, Field, First, If, Index, Int, Var
 from codegen.ir.types import Array, Bits, Bool, Bytes, Enum, Interval, Record, Sequence, Set, Type, UInt
 
+WORD_BITS = 64
+
 WORD_WIDTH = 6
 """Width of the widest numbers that can each have a bit of a word."""
 

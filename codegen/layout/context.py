@@ -8,7 +8,7 @@ from typing import Any
 from codegen import ir
 from codegen.c.names import upper
 from codegen.errors import Errors, LayoutInconsistent, TypeRefused, meant
-from codegen.ir.measure import compacted
+from codegen.ir.measure import WORD_BITS, compacted
 from codegen.layout.schema import (
     ArrayType,
     BitsType,
@@ -22,8 +22,6 @@ from codegen.layout.schema import (
     TypeText,
 )
 from codegen.layout.source import Place, Source
-
-WORD_BITS = 64
 
 
 def constant_of(bound: int | str) -> str:

@@ -12,9 +12,9 @@ from codegen import ir
 from codegen.c.names import C_KEYWORDS
 from codegen.errors import Errors
 from codegen.ir import Span
-from codegen.ir.measure import width_bits
+from codegen.ir.measure import WORD_BITS, width_bits
 from codegen.layout import consistency, names
-from codegen.layout.context import WORD_BITS, Context
+from codegen.layout.context import Context
 from codegen.layout.drain import DrainPlan, RecoveryPlan, plan_drain, plan_recovery
 from codegen.layout.schema import (
     Age,

@@ -49,7 +49,7 @@ static __always_inline void kv_u14_set_16_append(struct kv_u14_set_16 *vector, _
 
 	if (stepwise_in_bounds(&last, 16)) {
 		vector->items[last] = element;
-		vector->count = last + 1;
+		vector->count = stepwise_hide(last + 1);
 	}
 }
 

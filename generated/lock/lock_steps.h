@@ -91,7 +91,7 @@ static __always_inline void lock_u14_set_16_append(struct lock_u14_set_16 *vecto
 
 	if (stepwise_in_bounds(&last, 16)) {
 		vector->items[last] = element;
-		vector->count = last + 1;
+		vector->count = stepwise_hide(last + 1);
 	}
 }
 

@@ -29,7 +29,7 @@ static __always_inline void log_u14_set_16_append(struct log_u14_set_16 *vector,
 
 	if (stepwise_in_bounds(&last, 16)) {
 		vector->items[last] = element;
-		vector->count = last + 1;
+		vector->count = stepwise_hide(last + 1);
 	}
 }
 

@@ -149,6 +149,15 @@ static __always_inline __u64 stepwise_bits_moved(__u64 set, __s64 by)
 			       stepwise_bits_up(set, amount));
 }
 
+/*
+ * Returns whether a loop over the items of a set has gone past the last one. The verifier does not
+ * learn the count from it. Otherwise it would follow what comes after once for every count.
+ */
+static __always_inline bool stepwise_past(__u64 position, __u64 count)
+{
+	return !stepwise_less_bit(position, count);
+}
+
 /* Hides the index from clang, so that the bounds check stays for the verifier. */
 static __always_inline __u32 stepwise_index(__u32 index)
 {
