@@ -198,6 +198,23 @@ def updated(base: ir.Expr, path: ir.Path, value: ir.Expr, kind: ir.Type, span: S
     if isinstance(base, ir.RecordOf) and len(path) == 1:
         return replace(base, fields=tuple((name, value if name == path[0] else old) for name, old in base.fields))
     if isinstance(base, ir.Update):
-        kept = tuple(update for update in base.updates if key(update[0][: len(path)]) != key(path))
+        kept = tuple(update for update in base.updates if not _covers(path, update[0]))
         return replace(base, updates=(*kept, (path, value)), span=span)
     return ir.Update(base, ((path, value),), kind, span)
+
+
+def lost(base: ir.Expr, path: ir.Path, value: ir.Expr) -> ir.Expr | None:
+    """Returns what an update of a path drops, if TLC may be unable to evaluate it; None if it drops no such value."""
+    match base:
+        case ir.RecordOf(fields=fields):
+            before = [old for name, old in fields if path == (name,)]
+        case ir.Update(updates=updates):
+            before = [old for where, old in updates if _covers(path, where)]
+        case _:
+            return None
+    used = {key(node) for node in walk(value) if isinstance(node, EXPRESSIONS)}
+    return next((old for old in before if may_fail(old) and key(old) not in used), None)
+
+
+def _covers(path: ir.Path, other: ir.Path) -> bool:
+    return bool(key(other[: len(path)]) == key(path))

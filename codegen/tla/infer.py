@@ -21,6 +21,7 @@ from codegen.ir.build import (
     compare,
     integer,
     logic,
+    lost,
     negation,
     selected,
     truth,
@@ -478,7 +479,12 @@ class Typer:
             else:
                 kind = indexed_type(kind, place.span)
                 path.append(self.check(place, INTEGER, scope))
-        return updated(base, tuple(path), self.check(value_term, kind, scope), base.type, term.span)
+        value = self.check(value_term, kind, scope)
+        dropped = lost(base, tuple(path), value)
+        if dropped is not None:
+            found = "a later change replaces this value, but the model checker evaluates it"
+            raise stop(NotCompilable, dropped.span, found, "remove the earlier change")
+        return updated(base, tuple(path), value, base.type, term.span)
 
     def choice(self, term: Term, scope: Scope, branch: Callable[[Term], ir.Expr]) -> ir.Expr:
         condition = self.check(term.arguments[0], BOOL, scope)
