@@ -36,7 +36,7 @@ from codegen.errors import (
     interval_text,
 )
 from codegen.ir import Interval, Span
-from codegen.ir.build import BOOL, INTEGER, compare, integer, logic, negation, truth
+from codegen.ir.build import BOOL, INTEGER, compare, integer, logic, made, negation, retyped, truth
 from codegen.ir.measure import hull
 from codegen.ir.walk import evaluations, uses
 from codegen.tla.kinds import element_type, size_max, type_text
@@ -516,6 +516,8 @@ class Bounds:
                 if selects is not None:
                     selects = self.visit(selects, inner)
                     inner = assume(selects, True, inner)
+                    if inner.dead:
+                        return ir.SetOf((), expression.type, expression.span)
                 value = self.visit(expression.value, inner)
                 return self.holds(replace(expression, domain=domain, value=value, predicate=selects), facts)
             case ir.Quantifier():
@@ -589,23 +591,6 @@ class Bounds:
         above = ir.Arith("-", variable, low, INTEGER, span, EVERYTHING)
         below = ir.Arith("-", high, variable, INTEGER, span, EVERYTHING)
         return facts.with_number(above, Interval(0, INFINITY)).with_number(below, Interval(0, INFINITY))
-
-
-def made(value: ir.Expr) -> bool:
-    """Whether a set or a sequence is made here, and is not stored already."""
-    return not isinstance(value, (ir.Var, ir.Field, ir.Index))
-
-
-def retyped(value: ir.Expr, kind: ir.Set | ir.Sequence) -> ir.Expr:
-    """Gives a set or a sequence that is made here another type."""
-    match value:
-        case ir.SetOf() | ir.SetOp() | ir.Filter() | ir.Image():
-            return replace(value, type=ir.expect(kind, ir.Set))
-        case ir.SequenceOf() | ir.Append() | ir.Tail():
-            return replace(value, type=ir.expect(kind, ir.Sequence))
-        case ir.If() | ir.Let() | ir.Update():
-            return replace(value, type=kind)
-    raise TypeError(f"only what makes a set or a sequence can get another type, not {value}")
 
 
 def path_text(path: ir.Path) -> str:

@@ -161,6 +161,23 @@ def wider(one: ir.Type, other: ir.Type) -> ir.Type:
     return one
 
 
+def made(value: ir.Expr) -> bool:
+    """Whether a set or a sequence is made here, and is not stored already."""
+    return not isinstance(value, (ir.Var, ir.Field, ir.Index))
+
+
+def retyped(value: ir.Expr, kind: ir.Set | ir.Sequence) -> ir.Expr:
+    """Gives a set or a sequence that is made here another type."""
+    match value:
+        case ir.SetOf() | ir.SetOp() | ir.Filter() | ir.Image():
+            return replace(value, type=ir.expect(kind, ir.Set))
+        case ir.SequenceOf() | ir.Append() | ir.Tail():
+            return replace(value, type=ir.expect(kind, ir.Sequence))
+        case ir.If() | ir.Let() | ir.Update():
+            return replace(value, type=kind)
+    raise TypeError(f"only what makes a set or a sequence can get another type, not {value}")
+
+
 def selected(base: ir.Expr, place: str | ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
     """Makes `base.place` or `base[place]`. If an update or a literal gives the value, it returns that value."""
     if isinstance(base, ir.RecordOf):
