@@ -156,10 +156,10 @@ class Bounds:
         )
 
     def elements_fit(self, value: ir.Expr, kind: ir.Set | ir.Bits | ir.Sequence, name: str, facts: Facts) -> None:
-        if isinstance(kind, ir.Bits):
+        if isinstance(kind, ir.Bits) and kind.enum is None:
             holder = f"bits of {kind.size} hold" if kind.source is None else f"{type_text(kind.source.element)} holds"
             room = Interval(0, kind.size - 1)
-        elif isinstance(kind.element, ir.UInt):
+        elif isinstance(kind, (ir.Set, ir.Sequence)) and isinstance(kind.element, ir.UInt):
             holder, room = f"u{kind.element.width} holds", uint_interval(kind.element)
         else:
             return
@@ -445,7 +445,7 @@ class Bounds:
             return truth(True, expression.span)
         if isinstance(within, ir.SetOf) and len(within.elements) == 1:
             return self.visit(compare("=", element, within.elements[0], expression.span), facts)
-        if isinstance(within.type, ir.Bits):
+        if isinstance(within.type, ir.Bits) and within.type.enum is None:
             found = interval(element)
             tests = [compare(">=", element, integer(0, done.span), done.span)] if found.low < 0 else []
             if found.high >= within.type.size:

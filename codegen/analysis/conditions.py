@@ -69,7 +69,7 @@ def element_interval(value: ir.Expr, facts: Facts) -> Interval:
 def size_interval(value: ir.Expr, facts: Facts) -> Interval:
     """Returns the interval of the size of a set or a sequence."""
     natural = natural_size(value, facts)
-    if isinstance(value.type, ir.Bits) or (isinstance(value.type, ir.Set) and isinstance(value.type.element, ir.UInt)):
+    if isinstance(value.type, (ir.Set, ir.Bits)) and isinstance(element_type(value.type), ir.UInt):
         # A set has no more numbers than their interval holds.
         found = element_interval(value, facts)
         most = found.high - found.low + 1

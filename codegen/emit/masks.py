@@ -19,6 +19,7 @@ from codegen.ir import (
     Arith,
     Bits,
     Compare,
+    Enum,
     Expr,
     Image,
     In,
@@ -136,6 +137,10 @@ class Masks:
                 if uses(left, name) and not uses(right, name):
                     return self._compared(name, op, left, right)
                 return self._compared(name, FLIPPED[op], right, left) if not uses(left, name) else None
+            case Compare(op="=", left=left, right=right) if isinstance(left.type, Enum) and uses(predicate, name):
+                side, other = (left, right) if isinstance(left, Var) and left.name == name else (right, left)
+                alone = isinstance(side, Var) and side.name == name and self._steady(name, other)
+                return self._single(other) if alone else None
             case In(element=Var(name=element), set=within) if element == name:
                 return self._within(name, within)
         return None if uses(predicate, name) else self._always(predicate)
@@ -176,7 +181,9 @@ class Masks:
         return below if op in ("<", "<=") else Text(f"~{below.at(UNARY)}", UNARY, "u64")
 
     def _single(self, number: Expr) -> Text:
-        """Renders the set of one number, which may be out of range."""
+        """Renders the set of one number, which may be out of range, or of one member of an enum."""
+        if isinstance(number.type, Enum):
+            return Text(f"1ULL << {self._number(number).at(PRODUCT)}", SHIFT, "u64")
         natural = self._natural(number)
         if isinstance(number, Int):
             return Text(f"{(1 << number.value) if 0 <= number.value < WORD_BITS else 0:#x}ULL", ATOM, "u64")
@@ -217,7 +224,9 @@ class Masks:
         return None
 
     def _steady(self, name: str, number: Expr) -> bool:
-        """Whether a number can be computed outside of the loop, whatever conditions hold."""
+        """Whether a number, or a member of an enum, can be computed outside of the loop, whatever conditions hold."""
+        if isinstance(number.type, Enum):
+            return isinstance(number, Literal) or (is_path(number) and not uses(number, name))
         found = self.tests.natural(number)
         if found is None or found.low < -SIGNED_MAX or found.high > SIGNED_MAX or uses(number, name):
             return False
@@ -235,13 +244,14 @@ class Masks:
             case Var():
                 return True
             case SetOf(elements=elements, type=Bits() as kind):
-                return all(
-                    self._steady(name, each) and self._natural(each).low >= 0 and self._natural(each).high < kind.size
-                    for each in elements
-                )
+                return all(self._steady(name, each) and self._is_within(each, kind) for each in elements)
             case SetOp(left=left, right=right):
                 return self._steady_set(name, left) and self._steady_set(name, right)
         return is_path(within)
+
+    def _is_within(self, element: Expr, kind: Bits) -> bool:
+        natural = self._natural(element)
+        return kind.enum is not None or (natural.low >= 0 and natural.high < kind.size)
 
     def _natural(self, number: Expr) -> Interval:
         return self.tests.natural(number) or interval_of(number)

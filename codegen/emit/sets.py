@@ -108,7 +108,7 @@ class Sets:
         if isinstance(set_.type, Bits):
             bits = self.scalars.scalar(set_)
             inside = Text(f"({bits.at(SHIFT)} >> {self.scalars.scalar(element).at(PRODUCT)}) & 1", BIT_AND)
-            if interval_of(element).high < set_.type.size:
+            if set_.type.enum is not None or interval_of(element).high < set_.type.size:
                 return inside
             bound = Compare("<", element, Int(set_.type.size, UInt(8), set_.span), Bool(), set_.span)
             return joined(self.context, "and", [partial(self.scalars.scalar, bound), lambda: inside])

@@ -161,6 +161,8 @@ def declaration(names: Names, type_: Type, name: str) -> str:
 
 def inner_types(type_: Type) -> tuple[Type, ...]:
     match type_:
+        case Bits(enum=Enum() as enum):
+            return (enum,)
         case Set(element, _) | Sequence(element, _) | Array(element, _):
             return (element,)
         case Record(_, fields):

@@ -48,11 +48,15 @@ def width_bits(type_: Type) -> int:
 
 
 def compacted(kind: Set) -> Set | Bits:
-    """Returns bits for a set of numbers so narrow that a bit for each of them takes no more room; else the set."""
-    if not isinstance(kind.element, UInt) or kind.element.width > WORD_WIDTH:
-        return kind
-    size = 1 << kind.element.width
-    return Bits(size, source=kind) if size <= width_bits(kind) else kind
+    """Returns bits for a set of values so few that a bit for each of them takes no more room; else the set."""
+    match kind.element:
+        case UInt(width) if width <= WORD_WIDTH:
+            size, enum = 1 << width, None
+        case Enum(_, members) if len(members) <= WORD_BITS:
+            size, enum = len(members), kind.element
+        case _:
+            return kind
+    return Bits(size, source=kind, enum=enum) if size <= width_bits(kind) else kind
 
 
 def natural_interval(expr: Expr) -> Interval | None:

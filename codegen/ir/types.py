@@ -69,23 +69,31 @@ class Set:
 
 @dataclass(frozen=True)
 class Bits:
-    """A set of integers 0..size-1, size at most 64, kept in one word."""
+    """A set of integers 0..size-1, or of an enum's members, kept in one word. size: at most 64."""
 
     size: int
     bound: str = field(default="", compare=False, repr=False)
     """The constant in which the layout gives `size`; empty for a plain number."""
     source: Set | None = field(default=None, compare=False, repr=False)
     """The narrow set that is kept as bits; None for the layout's own `bits`."""
+    enum: Enum | None = None
+    """The enum of the elements; None for integers."""
 
     @property
     def most(self) -> int:
         """Returns the greatest number of elements."""
         return self.size if self.source is None else min(self.source.max, self.size)
 
+    @property
+    def elements(self) -> tuple[int, ...] | tuple[str, ...]:
+        """Returns the possible elements, in the order of their bits."""
+        return tuple(range(self.size)) if self.enum is None else self.enum.members
+
     def __repr__(self) -> str:
         """Returns a text that the identity of tables is made of: it tells how many elements a cell may have."""
         most = f", most={self.most}" if self.most < self.size else ""
-        return f"Bits(size={self.size}{most})"
+        of = f", enum={self.enum}" if self.enum is not None else ""
+        return f"Bits(size={self.size}{most}{of})"
 
 
 @dataclass(frozen=True)

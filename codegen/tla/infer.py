@@ -107,9 +107,10 @@ class Typer:
             raise stop(TypeMismatch, term.span, f"expected {type_text(kind)}, found {described(term)}") from None
 
     def expect(self, expression: ir.Expr, kind: ir.Type) -> ir.Expr:
-        if isinstance(kind, ir.Bits) and expression.type != kind and narrow.is_numbers(expression.type):
+        alike = narrow.is_alike(expression.type, kind)
+        if isinstance(kind, ir.Bits) and expression.type != kind and alike:
             return streams.as_bits(expression, kind)
-        if isinstance(kind, ir.Set) and isinstance(kind.element, ir.UInt) and narrow.is_narrow_set(expression.type):
+        if isinstance(kind, ir.Set) and narrow.is_narrow_set(expression.type) and alike:
             return streams.as_set(expression, kind.element)
         if not agree(expression.type, kind):
             raise stop(TypeMismatch, expression.span, f"expected {type_text(kind)}, found {type_text(expression.type)}")
@@ -171,14 +172,14 @@ class Typer:
         predicate = self.check(term.arguments[1], BOOL, inner)
         if isinstance(kind, ir.Bits):
             value = ir.expect(inner[variable], ir.Var)
-            return streams.into_bits(variable, domain, self.expect(value, INTEGER), predicate, kind, term.span)
+            return streams.into_bits(variable, domain, self.expect(value, element), predicate, kind, term.span)
         self.expect(domain, kind)
         return ir.Filter(variable, domain, predicate, kind, term.span)
 
     def bits_image(self, term: Term, kind: ir.Bits, scope: Scope) -> ir.Expr:
         """Types {value : x \\in domain} as bits: one loop, without an intermediate set, even over a filter."""
         domain, variable, inner = self.domain(term, scope, streamed=True)
-        value = self.check(term.arguments[1], INTEGER, inner)
+        value = self.check(term.arguments[1], element_type(kind), inner)
         return streams.into_bits(variable, domain, value, None, kind, term.span)
 
     def checked_operation(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
@@ -272,7 +273,7 @@ class Typer:
             if not isinstance(over.type, (ir.Set, ir.Bits)):
                 raise stop(TypeMismatch, over.span, f"expected a set or a range, found {type_text(over.type)}")
             element = element_type(over.type)
-        known = ir.Interval(0, over.type.size - 1) if isinstance(over.type, ir.Bits) else None
+        known = ir.Interval(0, over.type.size - 1) if isinstance(over.type, ir.Bits) and not over.type.enum else None
         variable = ir.Var(term.name, element, term.span, known)
         return over, term.name, {**scope, term.name: variable}
 
@@ -480,8 +481,7 @@ class Typer:
                 kind = indexed_type(kind, place.span)
                 path.append(self.check(place, INTEGER, scope))
         value = self.check(value_term, kind, scope)
-        dropped = lost(base, tuple(path), value)
-        if dropped is not None:
+        if (dropped := lost(base, tuple(path), value)) is not None:
             found = "a later change replaces this value, but the model checker evaluates it"
             raise stop(NotCompilable, dropped.span, found, "remove the earlier change")
         return updated(base, tuple(path), value, base.type, term.span)

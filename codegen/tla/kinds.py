@@ -112,8 +112,8 @@ def called(term: Term, expression: ir.Expr) -> ir.Expr:
 def element_type(kind: ir.Type) -> ir.Type:
     """Returns the type of the elements of a set, a sequence or an array."""
     match kind:
-        case ir.Bits():
-            return INTEGER
+        case ir.Bits(enum=enum):
+            return INTEGER if enum is None else enum
         case ir.Set(element) | ir.Sequence(element) | ir.Array(element):
             return element
     raise TypeError(f"expected a set, a sequence or an array, found {type_text(kind)}")

@@ -1,4 +1,4 @@
-"""Chooses how a set is kept that has no place of its own: a bit for each number, or a list of items."""
+"""Chooses how a set is kept that has no place of its own: a bit for each possible element, or a list of items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def common(found: list[ir.Expr]) -> ir.Type:
     stated = next((kind for kind in bits if kind.source is None), None)
     if stated is not None:
         return stated
-    if not bits or not all(is_numbers(each.type) for each in found):
+    if not bits or not all(is_alike(each.type, bits[0]) for each in found):
         return found[0].type
     return compacted(ir.Set(_element(found), max(_room(each) for each in found)))
 
@@ -27,7 +27,7 @@ def union(left: ir.Expr, right: ir.Expr) -> ir.Set | ir.Bits:
     if isinstance(left.type, ir.Bits) and left.type.source is None:
         return left.type
     room = _room(left) + _room(right)
-    if is_numbers(left.type) and is_numbers(right.type):
+    if elements_known(left.type) and is_alike(right.type, left.type):
         found = compacted(ir.Set(_element([left, right]), room))
         if isinstance(found, ir.Bits):
             return found
@@ -37,6 +37,8 @@ def union(left: ir.Expr, right: ir.Expr) -> ir.Set | ir.Bits:
 def image(value: ir.Expr, domain: ir.Type) -> ir.Set | ir.Bits:
     """Returns the type of {value : x \\in domain}."""
     plain = ir.Set(value.type, size_max(domain))
+    if isinstance(value.type, ir.Enum):
+        return compacted(plain)
     natural = natural_interval(value) if isinstance(value.type, ir.UInt) else None
     if natural is None or natural.low < 0:
         return plain
@@ -46,7 +48,21 @@ def image(value: ir.Expr, domain: ir.Type) -> ir.Set | ir.Bits:
 
 def is_numbers(kind: ir.Type) -> bool:
     """Whether values of a type are sets of numbers."""
-    return isinstance(kind, ir.Bits) or (isinstance(kind, ir.Set) and isinstance(kind.element, ir.UInt))
+    return isinstance(kind, (ir.Set, ir.Bits)) and isinstance(element_type(kind), ir.UInt)
+
+
+def elements_known(kind: ir.Type) -> bool:
+    """Whether values of a type are sets of numbers, or of an enum's members."""
+    return isinstance(kind, ir.Bits) or (isinstance(kind, ir.Set) and isinstance(kind.element, (ir.UInt, ir.Enum)))
+
+
+def is_alike(one: ir.Type, other: ir.Type) -> bool:
+    """Whether both types are sets of numbers, or both are sets of one enum's members."""
+    if not elements_known(one) or not elements_known(other):
+        return False
+    if is_numbers(one) or is_numbers(other):
+        return is_numbers(one) and is_numbers(other)
+    return element_type(one) == element_type(other)
 
 
 def is_narrow_set(kind: ir.Type) -> bool:
@@ -66,7 +82,10 @@ def beyond(value: ir.Expr, kind: ir.Bits) -> bool:
     return _highest(value) >= kind.size
 
 
-def _element(found: list[ir.Expr]) -> ir.UInt:
+def _element(found: list[ir.Expr]) -> ir.Type:
+    enums = [element_type(each.type) for each in found if isinstance(element_type(each.type), ir.Enum)]
+    if enums:
+        return enums[0]
     return ir.UInt(max(1, max(map(_highest, found)).bit_length()))
 
 

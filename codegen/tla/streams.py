@@ -59,13 +59,13 @@ def into_set(name: str, domain: ir.Expr, value: ir.Expr, kind: ir.Set, span: Spa
 
 
 def as_bits(value: ir.Expr, kind: ir.Bits) -> ir.Expr:
-    """Makes bits of a set of numbers; bounds.py shows that the numbers are in range."""
+    """Makes bits of a set; bounds.py shows that numbers are in range."""
     element = _member(value)
     return into_bits(element.name, value, element, None, kind, value.span)
 
 
-def as_set(value: ir.Expr, element: ir.UInt) -> ir.Expr:
-    """Makes a set of numbers of bits; bounds.py shows that the numbers fit."""
+def as_set(value: ir.Expr, element: ir.Type) -> ir.Expr:
+    """Makes a set of bits; bounds.py shows that numbers fit."""
     member = _member(value)
     kind = ir.Set(element, ir.expect(value.type, ir.Bits).most)
     return ir.Image(member.name, value, member, kind, value.span)

@@ -137,7 +137,7 @@ class Places:
                 return value
             case ir.Set() if isinstance(value, list) and len(value) <= kind.max:
                 return frozenset(each(place, kind.element, item) for item in value)
-            case ir.Bits() if isinstance(value, list) and all(item in range(kind.size) for item in value):
+            case ir.Bits() if isinstance(value, list) and all(item in kind.elements for item in value):
                 if len(set(value)) > kind.most:
                     raise DomainError(f"{self._source}: {place}: {_refusal(kind, value)}")
                 return frozenset(value)
@@ -178,7 +178,9 @@ class Places:
             case ir.Set() | ir.Bits():
                 held = kind.source if isinstance(kind, ir.Bits) and kind.source is not None else kind
                 element, most = (held.element, held.max) if isinstance(held, ir.Set) else (ir.UInt(6), held.size)
-                universe = [item for item in scalars(place, element) if isinstance(kind, ir.Set) or item < kind.size]
+                universe = [
+                    item for item in scalars(place, element) if isinstance(kind, ir.Set) or item in kind.elements
+                ]
                 return [
                     frozenset(chosen)
                     for size in range(min(most, len(universe)) + 1)

@@ -136,7 +136,7 @@ class Sampler:
             case ir.Enum():
                 return generator.choice(kind.members)
             case ir.Bits():
-                chosen = [item for item in range(kind.size) if generator.random() < 0.5]
+                chosen = [item for item in kind.elements if generator.random() < 0.5]
                 return frozenset(chosen if len(chosen) <= kind.most else generator.sample(chosen, kind.most))
             case ir.Array():
                 return tuple(self._any(place, kind.element, pools, generator) for _ in range(kind.size))

@@ -69,7 +69,7 @@ class WordCodec:
             case ir.Enum():
                 return kind.members.index(value)
             case ir.Bits():
-                return sum(1 << item for item in value)
+                return sum(1 << kind.elements.index(item) for item in value)
             case ir.Record():
                 return self._join([(field, value[name]) for name, field in kind.fields], flip)
             case ir.Array():
@@ -101,7 +101,7 @@ class WordCodec:
                     raise NotCanonical(f"{kind.name} has no member {word}")
                 return kind.members[word]
             case ir.Bits():
-                return frozenset(item for item in range(kind.size) if word >> item & 1)
+                return frozenset(item for at, item in enumerate(kind.elements) if word >> at & 1)
             case ir.Record():
                 values = self._split([field for _, field in kind.fields], word)
                 return dict(zip((name for name, _ in kind.fields), values))

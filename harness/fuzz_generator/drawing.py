@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.fuzz_generator import expressions as ex
 from harness.fuzz_generator.expressions import COUNTED, TRUTH, Expression
-from harness.fuzz_generator.kinds import Array, Bits, Enum, Kind, Number, Opaque, Queue, Record, Several, Truth
+from harness.fuzz_generator.kinds import Array, Bits, Enum, Kind, Members, Number, Opaque, Queue, Record, Several, Truth
 
 RISKS = 16
 """One of so many expressions is not written so that it must fit."""
@@ -117,6 +117,8 @@ class Drawing:
                 return self.one_of([*own, ex.nothing(kind)])
             case Bits() | Several():
                 return self.set_of(kind)
+            case Members():
+                return self.members(kind)
             case Queue():
                 return self.queue(kind)
             case Array():
@@ -179,9 +181,13 @@ class Drawing:
 
     def counted(self) -> Expression:
         """The size of something."""
-        match self.count(0, 3):
+        match self.count(0, 4):
             case 0 if queues := self.of_kind(Queue):
                 return ex.length(self.one_of(queues))
+            case 3 if sets := self.of_kind(Members):
+                many = self.one_of(sets)
+                assert isinstance(many.kind, Members)
+                return ex.size_of(many, many.kind.most)
             case 1 if sets := [*self.of_kind(Bits), *self.of_kind(Several)]:
                 many = self.one_of(sets)
                 return ex.size_of(many, _most(many.kind))
@@ -304,6 +310,8 @@ class Drawing:
         ]
         if self.loops:
             choices += [self.quantified, self.quantified]
+        if self.of_kind(Members):
+            choices += [self.members_test, self.members_test]
         return self.made_by(*choices)
 
     def comparison(self) -> Expression:
@@ -403,6 +411,55 @@ class Drawing:
         if self.count(0, 1):
             many = ex.kept(Bits(64), name, many, inside.truth())
         return ex.mapped(kind, name, many, inside.fitting(inside.number(), kind.last))
+
+    # --- Sets of an enum's members -----------------------------------------------------------
+
+    def members(self, kind: Members) -> Expression:
+        own, below = self.of_kind(kind), self.deeper()
+        simple: list[Callable[[], Expression]] = [
+            lambda: self.one_of(own or [ex.nothing(kind)]),
+            lambda: ex.items(kind, [below.expression(kind.item)]),
+        ]
+        if self.depth <= 0:
+            return self.made_by(*simple)
+        choices = [*simple, lambda: self.more_members(kind)]
+        choices.append(lambda: ex.united(kind, self.one_of(["\\cap", "\\"]), below.members(kind), below.members(kind)))
+        if self.loops:
+            choices += [lambda: self.kept_members(kind), lambda: self.mapped_members(kind)]
+        return self.made_by(*choices)
+
+    def some_members(self, kind: Members) -> Expression:
+        """A set whose type can be told from it: the generator does not know the enum of strings alone."""
+        own = self.of_kind(kind)
+        return self.one_of(own) if own and not self.risky() else self.deeper().members(kind)
+
+    def more_members(self, kind: Members) -> Expression:
+        """A union, which must have room."""
+        one, more = self.some_members(kind), ex.items(kind, [self.deeper().expression(kind.item)])
+        united = ex.united(kind, "\\cup", one, more)
+        if kind.most >= len(kind.item.members) or self.risky():
+            return united
+        return ex.chosen(ex.compared("<", ex.size_of(one, kind.most), ex.number(kind.most)), united, one)
+
+    def kept_members(self, kind: Members) -> Expression:
+        name, many = self.name("k"), self.some_members(kind)
+        return ex.kept(kind, name, many, self.looping(ex.named(name, kind.item)).truth())
+
+    def mapped_members(self, kind: Members) -> Expression:
+        name, many = self.name("m"), self.some_members(kind)
+        return ex.mapped(kind, name, many, self.looping(ex.named(name, kind.item)).expression(kind.item))
+
+    def members_test(self) -> Expression:
+        many, below = self.one_of(self.of_kind(Members)), self.deeper()
+        assert isinstance(many.kind, Members)
+        match self.count(0, 2):
+            case 0:
+                return ex.part_of(below.members(many.kind), many)
+            case 1 if self.loops:
+                name = self.name("q")
+                inside = self.looping(ex.named(name, many.kind.item))
+                return ex.quantified(bool(self.count(0, 1)), name, many, inside.truth())
+        return ex.within(below.expression(many.kind.item), many, negative_form=bool(self.count(0, 1)))
 
     # --- Sequences, arrays and records -----------------------------------------------------
 

@@ -134,6 +134,23 @@ class Several(Kind):
 
 
 @dataclass(frozen=True)
+class Members(Kind):
+    """A set of at most `most` members of an enum."""
+
+    item: Enum
+    most: int
+
+    def layout(self) -> str:
+        return f"{{set: {self.item.layout()}, max: {self.most}}}"
+
+    def width(self) -> int:
+        return self.most.bit_length() + self.most * self.item.width()
+
+    def zero(self) -> frozenset[str]:
+        return frozenset()
+
+
+@dataclass(frozen=True)
 class Queue(Kind):
     """A sequence of at most `most` numbers."""
 

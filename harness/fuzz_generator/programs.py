@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.fuzz_generator import expressions as ex
 from harness.fuzz_generator.drawing import Choices, Drawing, Operator, parts_of
 from harness.fuzz_generator.expressions import Expression
-from harness.fuzz_generator.kinds import Array, Bits, Enum, Kind, Number, Opaque, Queue, Record, Several, Truth
+from harness.fuzz_generator.kinds import Array, Bits, Enum, Kind, Members, Number, Opaque, Queue, Record, Several, Truth
 from harness.fuzz_generator.protocol import ANSWERS, CLOCK, REQUESTS, TOOLS, Program, Section, Step, Table
 
 WORD_BITS = 64
@@ -26,11 +26,15 @@ UPDATED = re.compile(r"!\.(\w+)")
 # --- Types -------------------------------------------------------------------------------------
 
 
+def _enum(drawing: Drawing) -> Enum:
+    return Enum(("Idle", "Busy", "Gone")[: drawing.count(2, 3)])
+
+
 def _scalar(drawing: Drawing) -> Kind:
     return drawing.made_by(
         lambda: Number(drawing.one_of([8, 3, 1, 5, 12, 16])),
         Truth,
-        lambda: Enum(("Idle", "Busy", "Gone")[: drawing.count(2, 3)]),
+        lambda: _enum(drawing),
         lambda: Number(drawing.count(1, 24)),
     )
 
@@ -43,6 +47,7 @@ def _field(drawing: Drawing) -> Kind:
         lambda: _scalar(drawing),
         lambda: Bits(drawing.one_of([4, 8, 16, 9, 64, 1])),
         lambda: Several(item, drawing.count(1, 4)),
+        lambda: Members(_enum(drawing), drawing.count(1, 3)),
         lambda: Queue(item, drawing.count(1, 4)),
         lambda: Array(_scalar(drawing), drawing.count(2, 4)),
         lambda: Record((("left", _scalar(drawing)), ("right", _scalar(drawing)))),

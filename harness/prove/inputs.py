@@ -113,7 +113,7 @@ class Maker:
                 return Text(kind.members, terms.widen(term, NUMBER_BITS)), term
             case ir.Bytes():
                 return Opaque(term), term
-            case ir.Bits():
+            case ir.Bits(enum=None):
                 return Small(term), term
         raise Unsupported(f"a field of type {type(kind).__name__}")
 
@@ -325,7 +325,7 @@ def encoded(kind: ir.Type, value: Value) -> tuple[Bits, Truth]:
             return terms.extract(known, width - 1, 0), fits
         case ir.Bytes(), _:
             return values.opaque(value, width), terms.TRUE
-        case ir.Bits(), (Range() | Small() | Listed()):
+        case ir.Bits(enum=None), (Range() | Small() | Listed()):
             small, fits = values.as_small(value, kind.size)
             return small.term, fits
     raise Unsupported(f"a {type(value).__name__} in a field of type {type(kind).__name__}")

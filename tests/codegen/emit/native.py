@@ -43,8 +43,8 @@ def draw_value(kind: ir.Type, draw: random.Random) -> Any:
             return draw.choice(members)
         case ir.Bytes(size):
             return draw.choice([0, 1, draw.randrange(1 << 8 * size)])
-        case ir.Bits(size):
-            return frozenset([item for item in range(size) if draw.random() < 0.3][: kind.most])
+        case ir.Bits():
+            return frozenset([item for item in kind.elements if draw.random() < 0.3][: kind.most])
         case ir.Set(element, size):
             return frozenset(freeze(draw_value(element, draw)) for _ in range(draw.randint(0, size)))
         case ir.Sequence(element, size):
@@ -72,7 +72,7 @@ def initial(value: Any, kind: ir.Type, names: Names) -> str:
         case ir.Enum():
             return names.member(kind, value)
         case ir.Bits():
-            return f"{sum(1 << item for item in value)}ull"
+            return f"{sum(1 << kind.elements.index(item) for item in value)}ull"
         case ir.Bytes(size) if not is_scalar(kind):
             return "{ .bytes = { " + ", ".join(map(str, value.to_bytes(size, "little"))) + " } }"
         case ir.Record(_, fields):
@@ -122,9 +122,9 @@ def read(kind: ir.Type, numbers: list[int]) -> Any:
             return bool(number)
         case ir.Enum(_, members):
             return members[numbers.pop(0)]
-        case ir.Bits(size):
+        case ir.Bits():
             number = numbers.pop(0)
-            return frozenset(item for item in range(size) if number >> item & 1)
+            return frozenset(item for at, item in enumerate(kind.elements) if number >> at & 1)
         case ir.Bytes(size) if not is_scalar(kind):
             return int.from_bytes(bytes(numbers.pop(0) for _ in range(size)), "little")
         case ir.Record(_, fields):

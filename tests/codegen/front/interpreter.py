@@ -183,8 +183,8 @@ def fits(value: Any, kind: ir.Type) -> None:
             assert len(value) <= size
             for item in value:
                 fits(item, inner)
-        case ir.Bits(size):
-            assert all(0 <= item < size for item in value)
+        case ir.Bits():
+            assert value <= set(kind.elements)
         case ir.Array(inner, size):
             assert len(value) == size
             for item in value:
