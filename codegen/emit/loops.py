@@ -103,10 +103,10 @@ class Loops:
         with self.context.lines.block(f"for (__u32 {step} = 0; {step} < {domain.bound}; {step}++)"):
             self.context.lines.define(f"{wide} {local}", f"{low.at(SUM)} + {step}", const=True)
             last = cast(high, "u64" if wide == "__u64" else "u32") if interval_of(domain.high).low >= 0 else high
-            if interval_of(domain.high).low < 0:
-                self.context.lines.add(f"if ((__s64){local} > {last.at(RELATION + 1)})")
-            else:
-                self.context.lines.add(f"if ({local} > {last.at(RELATION + 1)})")
+            # clang must not understand the loop's end: see `_past`.
+            reached = f"stepwise_index({local})" if self.context.kernel and wide == "__u32" else local
+            signed = "(__s64)" if interval_of(domain.high).low < 0 else ""
+            self.context.lines.add(f"if ({signed}{reached} > {last.at(RELATION + 1)})")
             self.context.lines.add("\tbreak;")
             yield element
 
@@ -131,12 +131,20 @@ class Loops:
             self.context.bind(name, Place(local, True, place.shared) if pointer else element)
             if vector.counted:
                 count = place.member("count").text
-                # Of the few items in a word, the verifier may know the count: later loops over them then have one path.
-                hidden = self.context.kernel and not vector.packed
-                past = f"stepwise_past({position}, {count})" if hidden else f"{position} >= {count}"
-                self.context.lines.add(f"if ({past})")
+                self.context.lines.add(f"if ({self._past(position, count, vector.packed)})")
                 self.context.lines.add("\tbreak;")
             yield element
+
+    def _past(self, position: str, count: str, packed: bool) -> str:
+        """Returns the condition that a loop has gone past the last item.
+
+        clang may turn it into the loop's own condition, as `position != count`, which has no bound for the verifier.
+        So it must not understand the condition. The verifier may know the count of the few items in a word: later
+        loops over them then have one path.
+        """
+        if not self.context.kernel:
+            return f"{position} >= {count}"
+        return f"stepwise_index({position}) >= {count}" if packed else f"stepwise_past({position}, {count})"
 
     def _search(self, name: str, domain: Expr, predicate: Expr, result: str, value: Callable[[Text], str]) -> None:
         """Assigns `value` to `result` at the first element that satisfies the predicate."""

@@ -603,7 +603,7 @@ static __always_inline __u32 lock_evict(struct lock_lock_cell *lock,
 	for (__u32 i = 0; i < 3; i++) {
 		const __u16 holder = lock_u14_set_3_item(&lock->holders, i);
 
-		if (i >= lock->holders.count)
+		if (stepwise_index(i) >= lock->holders.count)
 			break;
 		if (lock_u14_set_16_has(&message->gone, holder)) {
 			found = true;
