@@ -17,10 +17,9 @@ def without_excluded(number: ir.Expr, known: Interval) -> ir.Expr:
     """Returns a number that is known to lie in an interval, without the arms whose values lie elsewhere."""
     match number:
         case ir.If(then=then, otherwise=otherwise):
-            possible = [arm for arm in (then, otherwise) if intersect(interval(arm), known)] or [number]
-            arm = _bounded(possible[0], known)
-            if len(possible) == 1 and intersect(interval(arm), known) == interval(arm):
-                return without_excluded(arm, known)
+            possible = [_bounded(arm, known) for arm in (then, otherwise) if intersect(interval(arm), known)]
+            if len(possible) == 1 and intersect(interval(possible[0]), known) == interval(possible[0]):
+                return without_excluded(possible[0], known)
             then, otherwise = without_excluded(then, known), without_excluded(otherwise, known)
             return _bounded(replace(number, then=then, otherwise=otherwise), known)
         case ir.Let(body=body):

@@ -5,9 +5,12 @@ Every pair of a step and its neighbour differs in the one fact that makes it saf
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from codegen import ir
+from codegen.analysis.excluded import without_excluded
 from codegen.analysis.facts import Facts
 from codegen.compile import load
 from codegen.errors import SpecErrors
@@ -254,6 +257,17 @@ def test_a_difference_speaks_of_both_sides():
     assert facts.interval(var("x"), Interval(0, 255)) == Interval(100, 255)
     assert facts.interval(var("y"), Interval(0, 255)) == Interval(0, 155)
     assert facts.interval(minus(var("y"), var("x")), Interval(-255, 255)) == Interval(-255, -100)
+
+
+def test_arms_that_facts_exclude():
+    span = ir.Span("f", 1, 1)
+    condition = ir.Var("p", ir.Bool(), span)
+    zero, large = (ir.Int(value, ir.UInt(64), span) for value in (0, 271))
+    either = ir.If(condition, zero, large, ir.UInt(64), span, Interval(0, 271))
+    assert without_excluded(either, Interval(0, 7)) == zero
+    assert without_excluded(either, Interval(100, 300)) == large
+    neither = replace(either, interval=Interval(8, 99))
+    assert without_excluded(neither, Interval(8, 99)) == neither
 
 
 def test_a_contradiction_is_dead():
