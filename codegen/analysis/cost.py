@@ -16,8 +16,9 @@ from functools import reduce
 from operator import add
 
 from codegen import ir
-from codegen.ir.measure import WORD_BITS, is_vector, width_bits
+from codegen.ir.measure import is_packed, is_vector
 from codegen.ir.walk import children
+from codegen.tla.kinds import element_type
 
 OPERATION = 2
 ITERATION = 4
@@ -183,7 +184,7 @@ def _work_on_sets(node: ir.Expr | ir.Body | ir.Assign) -> Iterator[int]:
 
 
 def _in_word(type_: ir.Type) -> bool:
-    return _size(type_) * width_bits(_element(type_)) <= WORD_BITS
+    return isinstance(type_, ir.Bits) or is_packed(element_type(type_), _size(type_))
 
 
 def _search(type_: ir.Type) -> int:
@@ -199,10 +200,3 @@ def _size(type_: ir.Type) -> int:
         case ir.Set(max=size) | ir.Sequence(max=size) | ir.Array(size=size) | ir.Bits(size=size):
             return size
     return 1
-
-
-def _element(type_: ir.Type) -> ir.Type:
-    match type_:
-        case ir.Set(element=element) | ir.Sequence(element=element) | ir.Array(element=element):
-            return element
-    return ir.Bool()

@@ -33,7 +33,7 @@ from codegen.ir import (
     Type,
     UInt,
 )
-from codegen.ir.measure import WORD_BITS, is_scalar, is_vector, width_bits
+from codegen.ir.measure import WORD_BITS, is_packed, is_scalar, is_vector, width_bits
 from codegen.ir.walk import children
 
 SLOT_BYTES = 8
@@ -68,7 +68,7 @@ class Vector:
 
     @property
     def packed(self) -> bool:
-        return is_scalar(self.element) and self.item_bits * self.size <= WORD_BITS
+        return is_packed(self.element, self.size)
 
     @property
     def count_bits(self) -> int:

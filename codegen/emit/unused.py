@@ -11,7 +11,10 @@ from collections.abc import Iterable
 _WORD = re.compile(r"(?<![\w>.])\w+")
 """A name, unless it is a member of a struct."""
 
-_DECLARATION = re.compile(r"(?!return |goto )(?:const )?(?:(?:struct|enum) )?\w+ \*?\w+(?: = |\[|;)|#")
+_TYPE = r"(?:const )?(?:(?:struct|enum) )?\w+ \*?"
+"""A type, up to the name that is declared."""
+
+_DECLARATION = re.compile(rf"(?!return |goto ){_TYPE}\w+(?: = |\[|;)|#")
 """The begin of a declaration, or a directive."""
 
 
@@ -32,7 +35,7 @@ def _read(lines: list[str]) -> set[str]:
         text = line.strip()
         if text.startswith(("/*", "#")):
             continue
-        assigned = re.match(r"(?:(?:const )?(?:(?:struct|enum) )?\w+ \*?)?(\w+)(?: \|?= |\+\+;|;)", text)
+        assigned = re.match(rf"(?:{_TYPE})?(\w+)(?: \|?= |\+\+;|;)", text)
         start = assigned.end(1) if assigned and not text.startswith(("return ", "break;")) else 0
         found.update(_WORD.findall(text[start:]))
     return found
@@ -40,7 +43,7 @@ def _read(lines: list[str]) -> set[str]:
 
 def _voided(lines: list[str], name: str) -> list[str]:
     """Adds a use of a local after the declarations of its block."""
-    declares = re.compile(rf"\t+(?:const )?(?:(?:struct|enum) )?\w+ \*?{name}(?: = .*)?;")
+    declares = re.compile(rf"\t+{_TYPE}{name}(?: = .*)?;")
     for at, line in enumerate(lines):
         if declares.fullmatch(line):
             indent = line[: len(line) - len(line.lstrip("\t"))]

@@ -47,6 +47,11 @@ def width_bits(type_: Type) -> int:
     raise ValueError(f"a value of {type_} cannot be packed")
 
 
+def is_packed(element: Type, size: int) -> bool:
+    """Whether so many items of a type are kept in one word together."""
+    return is_scalar(element) and width_bits(element) * size <= WORD_BITS
+
+
 def compacted(kind: Set) -> Set | Bits:
     """Returns bits for a set of values so few that a bit for each of them takes no more room; else the set."""
     match kind.element:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codegen import ir
-from codegen.ir.build import wider
+from codegen.ir.build import INTEGER, wider
 from codegen.ir.measure import compacted, natural_interval
 from codegen.tla.kinds import element_type, size_max
 
@@ -27,7 +27,7 @@ def union(left: ir.Expr, right: ir.Expr) -> ir.Set | ir.Bits:
     if isinstance(left.type, ir.Bits) and left.type.source is None:
         return left.type
     room = _room(left) + _room(right)
-    if elements_known(left.type) and is_alike(right.type, left.type):
+    if is_alike(left.type, right.type):
         found = compacted(ir.Set(_element([left, right]), room))
         if isinstance(found, ir.Bits):
             return found
@@ -46,23 +46,18 @@ def image(value: ir.Expr, domain: ir.Type) -> ir.Set | ir.Bits:
     return found if isinstance(found, ir.Bits) else plain
 
 
-def is_numbers(kind: ir.Type) -> bool:
-    """Whether values of a type are sets of numbers."""
-    return isinstance(kind, (ir.Set, ir.Bits)) and isinstance(element_type(kind), ir.UInt)
-
-
-def elements_known(kind: ir.Type) -> bool:
-    """Whether values of a type are sets of numbers, or of an enum's members."""
-    return isinstance(kind, ir.Bits) or (isinstance(kind, ir.Set) and isinstance(kind.element, (ir.UInt, ir.Enum)))
-
-
 def is_alike(one: ir.Type, other: ir.Type) -> bool:
     """Whether both types are sets of numbers, or both are sets of one enum's members."""
-    if not elements_known(one) or not elements_known(other):
-        return False
-    if is_numbers(one) or is_numbers(other):
-        return is_numbers(one) and is_numbers(other)
-    return element_type(one) == element_type(other)
+    family = _family(one)
+    return family is not None and family == _family(other)
+
+
+def _family(kind: ir.Type) -> ir.UInt | ir.Enum | None:
+    """Returns INTEGER for a set of numbers, the enum for a set of its members, and None for other types."""
+    element = element_type(kind) if isinstance(kind, (ir.Set, ir.Bits)) else None
+    if isinstance(element, ir.UInt):
+        return INTEGER
+    return element if isinstance(element, ir.Enum) else None
 
 
 def is_narrow_set(kind: ir.Type) -> bool:
@@ -77,15 +72,16 @@ def may_widen(kind: ir.Type) -> bool:
 
 def beyond(value: ir.Expr, kind: ir.Bits) -> bool:
     """Whether a stored set may have numbers that do not fit the bits."""
-    if not isinstance(value, (ir.Var, ir.Field, ir.Index)) or not is_numbers(value.type):
+    if not isinstance(value, (ir.Var, ir.Field, ir.Index)) or _family(value.type) != INTEGER:
         return False
     return _highest(value) >= kind.size
 
 
-def _element(found: list[ir.Expr]) -> ir.Type:
-    enums = [element_type(each.type) for each in found if isinstance(element_type(each.type), ir.Enum)]
-    if enums:
-        return enums[0]
+def _element(found: list[ir.Expr]) -> ir.UInt | ir.Enum:
+    """Returns the type of the elements of sets that are alike."""
+    family = _family(found[0].type)
+    if isinstance(family, ir.Enum):
+        return family
     return ir.UInt(max(1, max(map(_highest, found)).bit_length()))
 
 

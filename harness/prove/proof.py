@@ -39,7 +39,7 @@ LARGE_SET = 8
 SPLITS_MAX = 2
 """How often a question is split into cases, one in the other."""
 SPLITS_BY_ITEM = 1
-"""The same limit, if each number of elements of a large set is a case already."""
+"""How often, if each number of elements of a large set is a case already."""
 NO_LEAF = "no input reaches any leaf, so what is assumed of its inputs cannot be"
 CELL, MESSAGE, ENVIRONMENT = "cell", "message", "environment"
 
