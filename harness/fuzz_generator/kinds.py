@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True)
@@ -112,20 +112,29 @@ class Bits(Kind):
 
 
 @dataclass(frozen=True)
-class Several(Kind):
-    """A set of at most `most` numbers."""
+class Counted(Kind):
+    """Base of types with at most `most` items."""
 
-    item: Number
+    item: Kind
     most: int
+    word: ClassVar[str] = "set"
+    """The layout's word for it."""
 
     def layout(self) -> str:
-        return f"{{set: {self.item.layout()}, max: {self.most}}}"
+        return f"{{{self.word}: {self.item.layout()}, max: {self.most}}}"
 
     def width(self) -> int:
         return self.most.bit_length() + self.most * self.item.width()
 
-    def zero(self) -> frozenset[int]:
+    def zero(self) -> Any:
         return frozenset()
+
+
+@dataclass(frozen=True)
+class Several(Counted):
+    """A set of at most `most` numbers."""
+
+    item: Number
 
     @property
     def last(self) -> int:
@@ -134,34 +143,18 @@ class Several(Kind):
 
 
 @dataclass(frozen=True)
-class Members(Kind):
+class Members(Counted):
     """A set of at most `most` members of an enum."""
 
     item: Enum
-    most: int
-
-    def layout(self) -> str:
-        return f"{{set: {self.item.layout()}, max: {self.most}}}"
-
-    def width(self) -> int:
-        return self.most.bit_length() + self.most * self.item.width()
-
-    def zero(self) -> frozenset[str]:
-        return frozenset()
 
 
 @dataclass(frozen=True)
-class Queue(Kind):
+class Queue(Counted):
     """A sequence of at most `most` numbers."""
 
     item: Number
-    most: int
-
-    def layout(self) -> str:
-        return f"{{sequence: {self.item.layout()}, max: {self.most}}}"
-
-    def width(self) -> int:
-        return self.most.bit_length() + self.most * self.item.width()
+    word: ClassVar[str] = "sequence"
 
     def zero(self) -> tuple[int, ...]:
         return ()
