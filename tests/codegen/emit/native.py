@@ -187,6 +187,23 @@ def run(
     return found
 
 
+def compare_values(folder: Path, layout: dict[str, Any], field: str, texts: list[str]) -> None:
+    """Compares steps that each give a field of the cell the value of a text."""
+    steps = {f"Into{at}": f"Reply([cell EXCEPT !.{field} = ({text})], msg)" for at, text in enumerate(texts)}
+    compare(folder, layout, steps)
+
+
+def compiled(folder: Path, layout: dict[str, Any], change: str) -> ir.Protocol:
+    """Compiles a protocol whose only step changes the cell. change: what EXCEPT says. Raises SpecErrors."""
+    layout = layout | {"hooks": {"xdp": [{"cell": "Only", "contended": "skip"}]}}
+    module = layout["module"]
+    (folder / "layout.yaml").write_text(yaml.safe_dump(layout))
+    (folder / f"{module}.tla").write_text(
+        f"---- MODULE {module} ----\nEXTENDS Offload\nOnly(cell, msg) == Reply([cell EXCEPT {change}], msg)\n====\n"
+    )
+    return load(folder)
+
+
 def compare(folder: Path, layout: dict[str, Any], steps: dict[str, str], number: int = 300, seed: int = 7) -> None:
     """Compiles steps over the first table of a layout, and compares them with the interpreter on random inputs.
 

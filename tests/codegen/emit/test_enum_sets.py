@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from codegen import ir
-from codegen.compile import load
 from codegen.emit import generate
 from codegen.errors import SpecErrors
 from tests.codegen.emit import native
@@ -72,21 +70,11 @@ INTO = {
 
 @pytest.mark.parametrize("field", INTO)
 def test_sets_of_members(tmp_path: Path, field: str) -> None:
-    steps = {f"Into{at}": f"Reply([cell EXCEPT !.{field} = ({text})], msg)" for at, text in enumerate(INTO[field])}
-    native.compare(tmp_path, LAYOUT, steps)
-
-
-def compiled(folder: Path, value: str) -> ir.Protocol:
-    layout = LAYOUT | {"hooks": {"xdp": [{"cell": "Only", "contended": "skip"}]}}
-    (folder / "layout.yaml").write_text(yaml.safe_dump(layout))
-    (folder / "MadeSteps.tla").write_text(
-        f"---- MODULE MadeSteps ----\nEXTENDS Offload\nOnly(cell, msg) == Reply([cell EXCEPT {value}], msg)\n====\n"
-    )
-    return load(folder)
+    native.compare_values(tmp_path, LAYOUT, field, INTO[field])
 
 
 def test_which_sets_are_bits(tmp_path: Path) -> None:
-    cell = dict(compiled(tmp_path, "!.open = TRUE").tables[0].cell.fields)
+    cell = dict(native.compiled(tmp_path, LAYOUT, "!.open = TRUE").tables[0].cell.fields)
     assert cell["states"] == ir.Bits(3, enum=cell["state"])
     assert (cell["states"].most, cell["pair"].most) == (3, 2)
     assert isinstance(cell["wide"], ir.Set)
@@ -94,7 +82,7 @@ def test_which_sets_are_bits(tmp_path: Path) -> None:
 
 
 def test_a_filter_is_a_mask(tmp_path: Path) -> None:
-    texts = generate(compiled(tmp_path, r'!.states = {s \in @ : s # "Idle" /\ s # msg.state}'))
+    texts = generate(native.compiled(tmp_path, LAYOUT, r'!.states = {s \in @ : s # "Idle" /\ s # msg.state}'))
     assert "for (" not in texts["made_steps.h"]
 
 
@@ -110,5 +98,5 @@ def test_a_filter_is_a_mask(tmp_path: Path) -> None:
 )
 def test_they_keep_their_bounds(tmp_path: Path, value: str, found: str) -> None:
     with pytest.raises(SpecErrors) as refused:
-        compiled(tmp_path, value)
+        native.compiled(tmp_path, LAYOUT, value)
     assert found in str(refused.value)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from codegen import ir
-from codegen.compile import load
 from codegen.errors import SpecErrors
 from tests.codegen.emit import native
 
@@ -99,21 +97,11 @@ INTO = {
 
 @pytest.mark.parametrize("field", INTO)
 def test_narrow_sets(tmp_path: Path, field: str) -> None:
-    steps = {f"Into{at}": f"Reply([cell EXCEPT !.{field} = ({text})], msg)" for at, text in enumerate(INTO[field])}
-    native.compare(tmp_path, LAYOUT, steps)
-
-
-def compiled(folder: Path, value: str) -> ir.Protocol:
-    layout = LAYOUT | {"hooks": {"xdp": [{"cell": "Only", "contended": "skip"}]}}
-    (folder / "layout.yaml").write_text(yaml.safe_dump(layout))
-    (folder / "MadeSteps.tla").write_text(
-        f"---- MODULE MadeSteps ----\nEXTENDS Offload\nOnly(cell, msg) == Reply([cell EXCEPT {value}], msg)\n====\n"
-    )
-    return load(folder)
+    native.compare_values(tmp_path, LAYOUT, field, INTO[field])
 
 
 def test_which_sets_are_bits(tmp_path: Path) -> None:
-    cell = dict(compiled(tmp_path, "!.open = TRUE").tables[0].cell.fields)
+    cell = dict(native.compiled(tmp_path, LAYOUT, "!.open = TRUE").tables[0].cell.fields)
     kept = {name: kind.most if isinstance(kind, ir.Bits) else "items" for name, kind in cell.items() if name != "a"}
     assert {name: most for name, most in kept.items() if isinstance(cell[name], (ir.Set, ir.Bits))} == {
         "acks": 8,
@@ -138,5 +126,5 @@ def test_which_sets_are_bits(tmp_path: Path) -> None:
 )
 def test_a_narrow_set_keeps_its_bounds(tmp_path: Path, value: str, found: str) -> None:
     with pytest.raises(SpecErrors) as refused:
-        compiled(tmp_path, value)
+        native.compiled(tmp_path, LAYOUT, value)
     assert [error.found for error in refused.value.errors] == [found]
