@@ -78,7 +78,7 @@ class Bounds:
         condition = self.visit(body.condition, facts)
         on, off = assume(condition, True, facts), assume(condition, False, facts)
         then, otherwise = self.body(body.then, targets, on), self.body(body.otherwise, targets, off)
-        if on.dead is not off.dead:
+        if on.dead or off.dead:
             # The other branch is unreachable, for example an OTHER after arms that cover all cases.
             return otherwise if on.dead else then
         return replace(body, condition=condition, then=then, otherwise=otherwise)
@@ -181,8 +181,10 @@ class Bounds:
         A test that always has the same outcome is replaced by it, because compilers would warn about such a test.
         """
         done = self.visit_any(expression, facts)
-        if facts.dead or not isinstance(done, (ir.Compare, ir.In, ir.Subset, ir.Quantifier)):
+        if not isinstance(done, (ir.Compare, ir.In, ir.Subset, ir.Quantifier)):
             return done
+        if facts.dead:  # Nothing comes here, and compilers may see that as well.
+            return truth(False, done.span)
         for value in (True, False):
             if assume(done, not value, facts).dead:
                 return truth(value, done.span)
@@ -359,7 +361,7 @@ class Bounds:
         condition = self.visit(expression.condition, facts)
         on, off = assume(condition, True, facts), assume(condition, False, facts)
         then, otherwise = self.visit(expression.then, on), self.visit(expression.otherwise, off)
-        if on.dead is not off.dead:
+        if on.dead or off.dead:
             return otherwise if on.dead else then
         done = replace(expression, condition=condition, then=then, otherwise=otherwise)
         if not isinstance(expression.type, ir.UInt):

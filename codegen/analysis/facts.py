@@ -124,7 +124,10 @@ class Facts:
         self.ranges.setdefault(self.key(expression), interval)
 
     def with_let(self, name: str, value: ir.Expr) -> Facts:
-        return replace(self, names={**self.names, name: self.key(value)}, values={**self.values, name: value})
+        """Adds a name and, if its value is a number, the interval that was found for it."""
+        facts = replace(self, names={**self.names, name: self.key(value)}, values={**self.values, name: value})
+        found = getattr(value, "interval", None) if isinstance(value.type, ir.UInt) else None
+        return facts if found is None else facts.with_number(value, found)
 
     def with_truth(self, condition: ir.Expr, value: bool) -> Facts:
         known = self.truths.get(self.key(condition))

@@ -122,15 +122,21 @@ def given(parameters: list[ir.Var], table: ir.TableLayout, user: bool) -> Facts:
 
 
 def fitted(resolved: Resolved, steps: Steps) -> dict[str, ir.Step]:
-    """Returns the steps without the branches that no message reaches."""
+    """Returns the steps without the branches that no message reaches.
+
+    A step that no message reaches at all stays as it is, so that the checks see its branches.
+    """
     done = {}
     for name, facts in arriving(resolved, steps).items():
+        if facts.dead:
+            done[name] = steps[name].step
+            continue
         step, plan = steps[name].step, next(plan for plan in resolved.plans() if plan.step == name)
         table = resolved.tables[plan.table]
         message = ir.Var(step.message, resolved.message, step.span)
         env = [ir.Var(step.env, resolved.env, step.span)] if step.env else []
         known = given([ir.Var(step.cell, step.cell_type, step.span), message, *env], table, plan.user)
-        known = replace(known, members=facts.members, dead=facts.dead)
+        known = replace(known, members=facts.members)
         done[name] = replace(
             step,
             body=Bounds(Errors(), kernel=not plan.user).body(
