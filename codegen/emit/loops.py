@@ -65,6 +65,8 @@ class Loops:
     @contextmanager
     def loop(self, name: str, domain: Expr) -> Iterator[Text]:
         """Renders a loop whose body sees `name`; yields the element as a scalar."""
+        if isinstance(domain, Range) or isinstance(domain.type, Bits):
+            self.context.iterated.add(name)
         if isinstance(domain, Range):
             with self._range(name, domain) as element:
                 yield element

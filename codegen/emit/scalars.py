@@ -191,7 +191,7 @@ class Scalars:
         left_expr, right_expr = expr.left, expr.right
         if not is_scalar(left_expr.type):
             return self._equal(left_expr, right_expr)
-        left, right = self.scalar(left_expr), self.scalar(right_expr)
+        left, right = self._compared(left_expr), self._compared(right_expr)
         if left.kind and right.kind:
             left, right = self._same_sign(left_expr, left, right_expr, right)
         if self_comparison(left, right):
@@ -201,6 +201,16 @@ class Scalars:
         # Compilers warn about a comparison of comparisons without parentheses, and about a `!` on its left.
         first = f"({left})" if left.text.startswith("!") else left.at(SHIFT)
         return Text(f"{first} {op} {right.at(SHIFT)}", precedence)
+
+    def _compared(self, expr: Expr) -> Text:
+        """Renders a side of a comparison. clang must not know the variable of a loop there.
+
+        It may see that the loop ends in its first iteration or never, and make an endless one, which nothing reaches.
+        The verifier does not see that, and refuses it.
+        """
+        text = self.scalar(expr)
+        known = self.context.kernel and isinstance(expr, Var) and expr.name in self.context.iterated
+        return Text(f"stepwise_index({text})", ATOM, text.kind) if known and text.kind == "u32" else text
 
     def _same_sign(self, left_expr: Expr, left: Text, right_expr: Expr, right: Text) -> tuple[Text, Text]:
         """Casts operands so that both are signed or both unsigned, if their values need it."""

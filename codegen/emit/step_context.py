@@ -37,6 +37,8 @@ class StepContext:
     """The C text or object of each variable of the step."""
     ranges: dict[str, Interval] = field(default_factory=dict)
     """Intervals of bound numbers that hold regardless of the conditions at their uses."""
+    iterated: set[str] = field(default_factory=set)
+    """Variables of loops over ranges and bits, which clang knows."""
     counters: set[str] = field(default_factory=set)
     """Variables of loops whose ends are constants."""
     positions: dict[ItemKey, str] = field(default_factory=dict)

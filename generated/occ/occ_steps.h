@@ -885,7 +885,7 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 		STEPWISE_UNROLL
 		for (__u32 i = 1; i <= OCC_INTENTS; i++) {
 			if (!((STEPWISE_CHOOSE(OCC_CHOICE_LEAVE_1,
-					       i == (__u32)(message->place + 1)) ?
+					       stepwise_index(i) == (__u32)(message->place + 1)) ?
 				       0 :
 				       occ_u4_array_4_at(&transaction->ways, i)) == 0)) {
 				all = false;
