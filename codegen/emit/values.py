@@ -177,26 +177,19 @@ class Values:
 
     def _comprehension_into(self, target: Place, type_: Type, expr: Filter | Image) -> None:
         self.context.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
-        if isinstance(expr, Filter):
-            add = self.helpers.append(type_)
-            with self.loops.loop(expr.variable, expr.domain) as element, self.loops.when(expr.predicate):
-                item = self._unknown(element.text.removeprefix("*"), type_, expr.variable)
-                self.context.lines.add(f"{add}({target.address}, {item});")
-            return
-        add = self.helpers.insert(type_)
-        with self.loops.loop(expr.variable, expr.domain), self.loops.when(expr.predicate):
-            argument = self.places.argument(expr.value)
-            if isinstance(expr.value, Var):
-                argument = self._unknown(argument, type_, expr.value.name)
-            self.context.lines.add(f"{add}({target.address}, {argument});")
-
-    def _unknown(self, item: str, type_: Type, name: str) -> str:
-        """Hides the variable of a loop from the verifier, if it becomes an item of a word.
-
-        The verifier would know which items the word has, and follow what comes after once for each set of them.
-        """
-        hides = self.context.kernel and name in self.context.iterated and Vector.of(type_).packed
-        return f"stepwise_hide({item})" if hides else item
+        with self.loops.loop(expr.variable, expr.domain) as element, self.loops.when(expr.predicate):
+            item = element.text.removeprefix("*") if isinstance(expr, Filter) else self.places.argument(expr.value)
+            selects = isinstance(expr, Filter) or _is_variable(expr.value, expr.variable)
+            add = self.helpers.append(type_) if selects else self.helpers.insert(type_)
+            hides = self.context.kernel and expr.variable in self.context.iterated and Vector.of(type_).packed
+            if hides and selects:
+                item = f"stepwise_hide({item})"
+            self.context.lines.add(f"{add}({target.address}, {item});")
+            if hides:
+                # The verifier would know which items the word has, and follow what comes after once for each set of
+                # them.
+                count = target.member("count").value
+                self.context.lines.add(f"{count} = stepwise_hide({count});")
 
     def _array_into(self, target: Place, type_: Array, name: str, value: Expr) -> None:
         self.context.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
@@ -236,6 +229,10 @@ class Values:
         self.context.lines.keep(stack_bytes(vector.element))
         self.put(item, vector.element, rest, value)
         self.context.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
+
+
+def _is_variable(expr: Expr, name: str) -> bool:
+    return isinstance(expr, Var) and expr.name == name
 
 
 def _is_at(expr: Expr, at: Location | None) -> bool:
