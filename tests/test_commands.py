@@ -164,8 +164,9 @@ def test_without_privilege_it_is_a_sentence(arguments):
         (["harness.check", "lock", "small"], "lock: properties"),
         (["harness.mutants", "limiter"], "the machinery's mutants"),
         (["harness.fuzz", "lock", "--only", "examples"], "fuzzing from seed"),
+        (["harness.fuzz", "generator", "--seed", "1"], "fuzzing the generator from seed"),
     ],
-    ids=lambda value: "" if isinstance(value, str) else value[0],
+    ids=lambda value: "" if isinstance(value, str) else " ".join(value[:2]),
 )
 def test_an_interrupt_ends_a_command_and_its_children(arguments, begun):
     """Only the command itself gets the signal, as by `kill`: a terminal would send it to the children as well."""

@@ -37,7 +37,10 @@ OPTIONAL = (f"{TOOLS}.tla",)
 
 @dataclass
 class Round:
-    """The result of a round. wrong: the fault that it found, or ""; saved: the folder with that protocol."""
+    """The result of a round.
+
+    wrong: the fault that it found, or ""; saved: the folder with that protocol; killed: somebody ended it by a signal.
+    """
 
     seed: int
     run: int = 0
@@ -45,6 +48,7 @@ class Round:
     refused: Counter[str] = field(default_factory=Counter)
     wrong: str = ""
     saved: Path | None = None
+    killed: bool = False
 
 
 def play(seed: int, programs: int, regressions: Path = REGRESSIONS) -> Round:
@@ -52,18 +56,25 @@ def play(seed: int, programs: int, regressions: Path = REGRESSIONS) -> Round:
     found = Round(seed)
     with tempfile.TemporaryDirectory(prefix="stepwise-made-") as scratch:
         folder = Path(scratch) / "round"
-        done = subprocess.run(
-            [sys.executable, "-m", "harness.fuzz_generator.round", str(seed), str(programs), str(folder)],
+        arguments = [sys.executable, "-m", "harness.fuzz_generator.round", str(seed), str(programs), str(folder)]
+        # A group of its own: what ends the round must end its compilers and programs as well.
+        begun = subprocess.Popen(
+            arguments,
             cwd=REPOSITORY,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
+            start_new_session=True,
         )
-        for line in done.stdout.splitlines():
+        with command.child(begun) as process:
+            output, errors = process.communicate()
+        for line in output.splitlines():
             if line.startswith("{"):  # others are Hypothesis's own
                 _count(found, json.loads(line))
-        if not found.wrong and (done.returncode > 0 or -done.returncode in FAULTS):
-            found.wrong = f"the round ended with {done.returncode}:\n{done.stderr[-3000:]}"
+        faulty = process.returncode > 0 or -process.returncode in FAULTS
+        if not found.wrong and faulty:
+            found.wrong = f"the round ended with {process.returncode}:\n{errors[-3000:]}"
+        found.killed = process.returncode < 0 and not faulty
         if found.wrong:
             [last] = folder.iterdir()
             found.saved = _save(last / "spec" / NAME, found.wrong, regressions)
@@ -94,7 +105,7 @@ def _save(spec: Path, wrong: str, regressions: Path) -> Path | None:
 
 
 def _lane(lane: int, options: argparse.Namespace, first: int, until: float) -> list[Round]:
-    """Plays every PARALLEL-th round."""
+    """Plays every PARALLEL-th round, until the time is over or a round was killed."""
     found: list[Round] = []
     for at in itertools.count(lane, PARALLEL):
         if at >= options.rounds if options.rounds is not None else time.monotonic() >= until:
@@ -102,11 +113,13 @@ def _lane(lane: int, options: argparse.Namespace, first: int, until: float) -> l
         found.append(play((first + at) % SEED_MAX, options.programs))
         if found[-1].wrong:
             print(f"seed {found[-1].seed}: {found[-1].wrong}\nsaved to {found[-1].saved}", flush=True)
+        if found[-1].killed:
+            break
     return found
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command. Returns 1 if a round found something."""
+    """The command. Returns 1 if a round found something, and 2 if one was killed, for example for want of memory."""
     parser = argparse.ArgumentParser(prog="just fuzz generator", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0, help="after which no round begins (%(default)s)")
     parser.add_argument("--rounds", type=int, help="a number of rounds, instead of minutes")
@@ -131,6 +144,11 @@ def main(arguments: Sequence[str]) -> int:
     )
     for kind, count in refused.most_common():
         print(f"  {count:>6,}  {kind}")
+    killed = [found.seed for found in rounds if found.killed]
+    if killed:
+        seeds = " and ".join(map(str, killed))
+        print(f"fuzz generator: error: rounds were killed, so no others began: seeds {seeds}", file=sys.stderr)
+        return 2
     return 1 if wrong else 0
 
 

@@ -86,6 +86,19 @@ def test_what_a_round_finds_is_saved(tmp_path: Path):
     assert {path.name for path in saved.iterdir()} == {*cli.FILES, "found.txt"}
 
 
+def test_nothing_begins_after_a_round_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    killed = tmp_path / "killed"
+    killed.write_text(f"#!/bin/sh\necho begun >> {tmp_path}/begun\nkill -KILL $$\n")
+    killed.chmod(0o755)
+    monkeypatch.setattr(cli.sys, "executable", str(killed))
+    assert cli.main(["--rounds", "6", "--seed", "5"]) == 2
+    said = "fuzz generator: error: rounds were killed, so no others began: seeds 5 and 6\n"
+    assert capsys.readouterr().err == said
+    assert (tmp_path / "begun").read_text() == "begun\n" * 2
+
+
 @pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.name)
 def test_what_was_found_stays_mended(kept: Path, tmp_path: Path):
     spec = tmp_path / "spec" / NAME
