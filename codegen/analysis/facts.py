@@ -130,10 +130,21 @@ class Facts:
         return facts if found is None else facts.with_number(value, found)
 
     def with_truth(self, condition: ir.Expr, value: bool) -> Facts:
-        known = self.truths.get(self.key(condition))
-        if known is not None and known is not value:
+        atom = self.truth(condition)
+        if self.truths.get(atom, value) is not value:
             return replace(self, dead=True)
-        return replace(self, truths={**self.truths, self.key(condition): value})
+        return replace(self, truths={**self.truths, atom: value})
+
+    def truth(self, condition: ir.Expr) -> Any:
+        """Returns the key of a condition, which is the same for `x = 6`, `6 = x` and `x + 1 = 7`."""
+        if not isinstance(condition, ir.Compare) or condition.op != "=":
+            return self.key(condition)
+        left, right = condition.left, condition.right
+        if not isinstance(left.type, ir.UInt):
+            return ("=", frozenset((self.key(left), self.key(right))))
+        atoms, constant = self.form(ir.Arith("-", left, right, left.type, condition.span, EVERYTHING))
+        normal, sign = normalised(atoms)
+        return ("=", normal, sign * constant)
 
     def with_members(self, expression: ir.Expr, members: frozenset[str]) -> Facts:
         atom = self.key(expression)
