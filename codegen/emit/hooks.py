@@ -122,8 +122,8 @@ class Call:
     """Whether an earlier section may have been skipped."""
     hides_skip: bool
     """Whether to hide from the verifier that the section was skipped: if it and a later one may be retried."""
-    within: bool
-    """Whether the lookup finds a cell for every index. To skip the section is an error, counted as contended."""
+    left_out: bool
+    """Whether the lookup may find no cell. Then the hook goes on without the section."""
     when: str
     """The condition that the section is for the message; empty if it is for all."""
 
@@ -138,7 +138,12 @@ class Call:
     @property
     def skips(self) -> bool:
         """Whether the hook may go on without the section."""
-        return (bool(self.lookup) and not self.within) or (self.fails and self.contended == "skip")
+        return self.left_out or (self.fails and self.contended == "skip")
+
+    @property
+    def loses(self) -> bool:
+        """Whether the hook ends if the section fails to get the cell."""
+        return self.fails and self.contended != "skip"
 
 
 @dataclass(frozen=True)
@@ -298,7 +303,8 @@ class Hooks:
         retries = retries and self._tables[section.table].atomic == "word" and facts.changes_cell
         function = self._function(section, facts, retries)
         word = function.atomic == "word"
-        within = lookup is not None and section.contended == "never" and self._is_within(section, below) and not sweep
+        late = lookup is not None and not sweep
+        within = late and self._is_within(section, below)
         return Call(
             function=function,
             element=found.element,
@@ -314,7 +320,7 @@ class Hooks:
             hidden=(),
             after_skip=False,
             hides_skip=False,
-            within=within,
+            left_out=late and not within,
             when=self._when(section),
         )
 
