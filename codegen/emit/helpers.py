@@ -12,7 +12,7 @@ from collections import Counter
 from codegen.c.generated_names import is_own
 from codegen.c.names import Names, field, snake, type_label
 from codegen.emit.types import GeneratorError, Vector, c_type, declared_types, unsigned
-from codegen.ir import Bytes, Protocol, Record, Set, Type, expect
+from codegen.ir import Bytes, Protocol, Record, Set, Type, UInt, expect
 from codegen.ir.measure import UNROLL_MAX, WORD_BITS, is_scalar, is_vector
 
 
@@ -176,6 +176,24 @@ class Helpers:
             )
         return self._define(self._name(type_, "has"), "bool", parameters, body)
 
+    def has_number(self, type_: Type, low: int, high: int) -> str:
+        """Name of a function (const set of numbers *, element) -> bool, for an element from low to high.
+
+        A number that no item can be is not a member. The search for an item would take it modulo the item's type.
+        """
+        vector = Vector.of(type_)
+        largest = (1 << vector.item_bits) - 1
+        if low >= 0 and high <= largest:
+            return self.has(type_)
+        body = f"\treturn element <= {self.mask(vector)} && {self.has(type_)}(set, element);\n"
+        parameters = f"{self._struct(type_, 'set', True)}, __u64 element"
+        return self._define(self._name(type_, "has_number"), "bool", parameters, body)
+
+    def _has_item(self, type_: Type, other: Type) -> str:
+        """Name of a function (const set *, element) -> bool, for an element that is an item of `other`."""
+        element = Vector.of(other).element
+        return self.has_number(type_, 0, (1 << element.width) - 1) if isinstance(element, UInt) else self.has(type_)
+
     def _branchless(self, vector: Vector) -> bool:
         """Whether items can be searched without a branch for each. The verifier would follow both sides of each."""
         return is_scalar(vector.element) and vector.item_bits < WORD_BITS and vector.size > 1
@@ -269,9 +287,10 @@ class Helpers:
         argument = self.item(type_, "left", "i")
         if not is_scalar(vector.element):
             argument = "&" + argument
+        has = self._has_item(other, type_)
         body = (
             f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
-            f"\t\tif (i < left->count && !{self.has(other)}(right, {argument}))\n\t\t\treturn false;\n\treturn true;\n"
+            f"\t\tif (i < left->count && !{has}(right, {argument}))\n\t\t\treturn false;\n\treturn true;\n"
         )
         parameters = f"{self._struct(type_, 'left', True)}, {self._struct(other, 'right', True)}"
         return self._define(self._name(type_, "subset", other), "bool", parameters, body)
@@ -286,7 +305,7 @@ class Helpers:
         struct = c_type(self.names, type_)
         item = self.item(type_, "(&was)", "i").replace("(&was)->", "was.").replace("(&was)", "&was")
         argument = item if is_scalar(vector.element) else "&" + item
-        kept = f"{'!' if op == 'minus' else ''}{self.has(other)}(other, {argument})"
+        kept = f"{'!' if op == 'minus' else ''}{self._has_item(other, type_)}(other, {argument})"
         # Append the items that stay to an empty set. So no item moves twice, and unused items are zero.
         body = (
             f"\tconst {struct} was = *set;\n\n\t*set = ({struct}){{}};\n"

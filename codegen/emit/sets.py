@@ -112,9 +112,12 @@ class Sets:
                 return inside
             bound = Compare("<", element, Int(set_.type.size, UInt(8), set_.span), Bool(), set_.span)
             return joined(self.context, "and", [partial(self.scalars.scalar, bound), lambda: inside])
-        return Text(
-            f"{self.helpers.has(set_.type)}({self.places.place(set_).address}, {self.places.argument(element)})"
-        )
+        if isinstance(element.type, UInt):
+            number = interval_of(element)
+            has = self.helpers.has_number(set_.type, number.low, number.high)
+        else:
+            has = self.helpers.has(set_.type)
+        return Text(f"{has}({self.places.place(set_).address}, {self.places.argument(element)})")
 
     def _has_not(self, element: Expr, set_: Expr) -> Text:
         return Text(f"!{self.has(element, set_).at(UNARY)}", UNARY)
