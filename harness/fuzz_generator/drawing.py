@@ -319,10 +319,11 @@ class Drawing:
         return ex.compared(self.one_of(["=", "#", "<", "<=", ">", ">="]), below.number(), below.number())
 
     def equation(self) -> Expression:
-        """An atom of any kind is, or is not, what another expression of the kind is."""
+        """An atom of any kind is, or is not, what another expression of the kind is. All sets of numbers are alike."""
         one = self.one_of(self.atoms)
         sign = self.one_of(["=", "#"])
-        other = self.one_of([each for each in self.atoms if each.kind == one.kind])
+        sets = [*self.of_kind(Bits), *self.of_kind(Several)] if isinstance(one.kind, (Bits, Several)) else []
+        other = self.one_of(sets or [each for each in self.atoms if each.kind == one.kind])
         if self.depth > 0 and self.count(0, 1) and not isinstance(one.kind, Number):
             other = self.deeper().expression(one.kind)
         if isinstance(one.kind, Truth) and self.count(0, 1):
@@ -337,9 +338,12 @@ class Drawing:
             return ex.within(below.number(), ex.span(ex.number(low), ex.number(low + self.count(0, 20))))
         many = self.one_of(sets)
         if self.count(0, 3) == 0:
-            return ex.part_of(below.set_of(many.kind), many)
+            return ex.part_of(self.made_by(lambda: below.set_of(many.kind), lambda: self.one_of(sets)), many)
         assert isinstance(many.kind, (Bits, Several))
-        return ex.within(below.fitting(below.number(), many.kind.last), many, negative_form=bool(self.count(0, 1)))
+        one = below.number()
+        if self.count(0, 1):
+            one = below.fitting(one, many.kind.last)
+        return ex.within(one, many, negative_form=bool(self.count(0, 1)))
 
     def quantified(self) -> Expression:
         name, every = self.name("q"), bool(self.count(0, 1))
@@ -367,13 +371,19 @@ class Drawing:
         if self.depth <= 0:
             return self.made_by(*simple)
         choices = [*simple, lambda: ex.items(kind, [below.fitting(below.number(), kind.last) for _ in range(2)])]
-        choices += [lambda: ex.united(kind, self.one_of(["\\cap", "\\"]), below.set_of(kind), below.set_of(kind))] * 2
+        sets = [*self.of_kind(Bits), *self.of_kind(Several)]
+        choices.append(lambda: self.less(kind, below.set_of(kind)))
+        choices.append(lambda: self.less(kind, self.one_of(sets or [ex.nothing(kind)])))
         choices += [lambda: below.united(kind)] * 2
         if self.loops:
             choices += [lambda: self.kept(kind), lambda: self.mapped(kind)]
             if isinstance(kind, Bits):
                 choices.append(lambda: self.mapped_range(kind))
         return self.made_by(*choices)
+
+    def less(self, kind: Bits | Several, other: Expression) -> Expression:
+        """An intersection with another set, or a difference."""
+        return ex.united(kind, self.one_of(["\\cap", "\\"]), self.deeper().set_of(kind), other)
 
     def united(self, kind: Bits | Several) -> Expression:
         """A union, which must have room."""
