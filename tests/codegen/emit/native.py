@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,26 @@ def layout(message: dict[str, Any], cell: dict[str, Any], protocol: str = "made"
     }
 
 
-def draw_value(kind: ir.Type, draw: random.Random) -> Any:
-    """A random value, small numbers more often than others, so that some are equal."""
+Numbers = Callable[[int, random.Random], int]
+"""Draws a number of a width."""
+
+
+def small(width: int, draw: random.Random) -> int:
+    """Small numbers more often than others, so that some are equal."""
+    return draw.choice([0, 1, 2, 3, draw.randrange(1 << width)]) % (1 << width)
+
+
+def at_ends(width: int, draw: random.Random) -> int:
+    """A small number, or one near what fits this width, 31 or 32 bits or half of the width."""
+    end = draw.choice([0, 0, 0, 1 << width, 1 << width - 1, 1 << min(width, 31), 1 << min(width, 32)])
+    return max(0, min((1 << width) - 1, end + draw.randint(-3, 8)))
+
+
+def draw_value(kind: ir.Type, draw: random.Random, number: Numbers = small) -> Any:
+    """A random value."""
     match kind:
         case ir.UInt(width):
-            return draw.choice([0, 1, 2, 3, draw.randrange(1 << width)]) % (1 << width)
+            return number(width, draw)
         case ir.Bool():
             return draw.random() < 0.5
         case ir.Enum(_, members):
@@ -46,13 +62,13 @@ def draw_value(kind: ir.Type, draw: random.Random) -> Any:
         case ir.Bits():
             return frozenset([item for item in kind.elements if draw.random() < 0.3][: kind.most])
         case ir.Set(element, size):
-            return frozenset(freeze(draw_value(element, draw)) for _ in range(draw.randint(0, size)))
+            return frozenset(freeze(draw_value(element, draw, number)) for _ in range(draw.randint(0, size)))
         case ir.Sequence(element, size):
-            return tuple(draw_value(element, draw) for _ in range(draw.randint(0, size)))
+            return tuple(draw_value(element, draw, number) for _ in range(draw.randint(0, size)))
         case ir.Array(element, size):
-            return tuple(draw_value(element, draw) for _ in range(size))
+            return tuple(draw_value(element, draw, number) for _ in range(size))
         case ir.Record(_, fields):
-            return {name: draw_value(inner, draw) for name, inner in fields}
+            return {name: draw_value(inner, draw, number) for name, inner in fields}
     raise TypeError(kind)
 
 
@@ -204,7 +220,14 @@ def compiled(folder: Path, layout: dict[str, Any], change: str) -> ir.Protocol:
     return load(folder)
 
 
-def compare(folder: Path, layout: dict[str, Any], steps: dict[str, str], number: int = 300, seed: int = 7) -> None:
+def compare(
+    folder: Path,
+    layout: dict[str, Any],
+    steps: dict[str, str],
+    number: int = 300,
+    seed: int = 7,
+    numbers: Numbers = small,
+) -> None:
     """Compiles steps over the first table of a layout, and compares them with the interpreter on random inputs.
 
     Each step must end with Reply, or Continue, for some input, so that a comparison means something.
@@ -220,7 +243,7 @@ def compare(folder: Path, layout: dict[str, Any], steps: dict[str, str], number:
     protocol = load(spec)
     draw = random.Random(seed)
     cell, message = protocol.tables[0].cell, protocol.message
-    cases = [(draw_value(cell, draw), draw_value(message, draw)) for _ in range(number)]
+    cases = [(draw_value(cell, draw, numbers), draw_value(message, draw, numbers)) for _ in range(number)]
     compiled = [section.step for section in protocol.xdp]
     env = {"now": 0, "random": 0, "index": 0}
     reached = set()
@@ -229,4 +252,5 @@ def compare(folder: Path, layout: dict[str, Any], steps: dict[str, str], number:
         found = (ir.VERDICTS[verdict], cell_after, message_after)
         assert found == (expected[0], expected[2], expected[3]), f"{compiled[step].name} on {cases[case]}"
         reached.add((compiled[step].name, expected[0]))
-    assert {name for name, verdict in reached if verdict in ("Reply", "Continue")} == set(steps)
+    ended = {name for name, verdict in reached if verdict in ("Reply", "Continue")}
+    assert ended == set(steps), f"no input was answered by {[steps[name] for name in set(steps) - ended]}"
