@@ -14,10 +14,8 @@ struct bpf_res_spin_lock {
 };
 
 #ifdef __bpf__
-extern int bpf_res_spin_lock(struct bpf_res_spin_lock *guard)
-	__attribute__((weak, section(".ksyms")));
-extern void bpf_res_spin_unlock(struct bpf_res_spin_lock *guard)
-	__attribute__((weak, section(".ksyms")));
+extern int bpf_res_spin_lock(struct bpf_res_spin_lock *guard) __attribute__((section(".ksyms")));
+extern void bpf_res_spin_unlock(struct bpf_res_spin_lock *guard) __attribute__((section(".ksyms")));
 #else
 #include <sched.h>
 
