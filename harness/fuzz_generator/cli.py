@@ -144,7 +144,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     for kind, count in refused.most_common():
         print(f"  {count:>6,}  {kind}")
-    killed = [found.seed for found in rounds if found.killed]
+    killed = sorted(found.seed for found in rounds if found.killed)
     if killed:
         seeds = " and ".join(map(str, killed))
         print(f"fuzz generator: error: rounds were killed, so no others began: seeds {seeds}", file=sys.stderr)
