@@ -545,7 +545,7 @@ class Bounds:
         predicate = self.visit(expression.predicate, inner)
         none = self.visit(expression.none, facts) if expression.none is not None else None
         done = replace(expression, domain=domain, predicate=predicate, none=none)
-        if none is None and facts.truths.get(facts.key(found_by(done))) is not True:
+        if none is None and facts.truth(found_by(done)) is not True:
             self.refuse(
                 facts,
                 NoneChosen,

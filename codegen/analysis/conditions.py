@@ -126,13 +126,9 @@ def union_size(left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
     high = found[0].high + found[1].high
     for one, other, size in ((left, right, found[0]), (right, left, found[1])):
         if isinstance(other, ir.SetOf):
-            new = {
-                facts.key(item)
-                for item in other.elements
-                if not facts.truths.get(facts.key(ir.In(item, one, BOOL, item.span)))
-            }
+            new = {facts.key(item) for item in other.elements if not facts.truth(ir.In(item, one, BOOL, item.span))}
             high = min(high, size.high + len(new))
-        if facts.truths.get(facts.key(ir.Subset(other, one, BOOL, other.span))):
+        if facts.truth(ir.Subset(other, one, BOOL, other.span)):
             high = min(high, size.high)
     return Interval(max(found[0].low, found[1].low), high)
 
@@ -141,7 +137,7 @@ def minus_size(left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
     over, less = size_interval(left, facts), size_interval(right, facts)
     high = over.high
     if isinstance(right, ir.SetOf):
-        present = any(facts.truths.get(facts.key(ir.In(item, left, BOOL, item.span))) for item in right.elements)
+        present = any(facts.truth(ir.In(item, left, BOOL, item.span)) for item in right.elements)
         high -= 1 if present else 0
     return Interval(max(0, over.low - less.high), max(0, high))
 
@@ -289,7 +285,7 @@ def search_interval(search: ir.First, facts: Facts) -> Interval:
     found = within_domain(search)
     if search.none is None:
         return found
-    sure = facts.truths.get(facts.key(found_by(search)))
+    sure = facts.truth(found_by(search))
     if interval(search.domain.low).low > interval(search.domain.high).high or sure is False:
         return interval(search.none)
     return found if sure else hull(found, interval(search.none))

@@ -130,12 +130,15 @@ class Facts:
         return facts if found is None else facts.with_number(value, found)
 
     def with_truth(self, condition: ir.Expr, value: bool) -> Facts:
-        atom = self.truth(condition)
-        if self.truths.get(atom, value) is not value:
+        if self.truth(condition) not in (None, value):
             return replace(self, dead=True)
-        return replace(self, truths={**self.truths, atom: value})
+        return replace(self, truths={**self.truths, self._truth_key(condition): value})
 
-    def truth(self, condition: ir.Expr) -> Any:
+    def truth(self, condition: ir.Expr) -> bool | None:
+        """Returns the outcome of a condition; None if it is not known."""
+        return self.truths.get(self._truth_key(condition))
+
+    def _truth_key(self, condition: ir.Expr) -> Any:
         """Returns the key of a condition, which is the same for `x = 6`, `6 = x` and `x + 1 = 7`."""
         if not isinstance(condition, ir.Compare) or condition.op != "=":
             return self.key(condition)
