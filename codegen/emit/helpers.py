@@ -12,8 +12,8 @@ from collections import Counter
 from codegen.c.generated_names import is_own
 from codegen.c.names import Names, field, snake, type_label
 from codegen.emit.types import GeneratorError, Vector, c_type, declared_types, unsigned
-from codegen.ir import Bytes, Protocol, Record, Set, Type, UInt, expect
-from codegen.ir.measure import UNROLL_MAX, WORD_BITS, is_scalar, is_vector
+from codegen.ir import Bytes, Interval, Protocol, Record, Set, Type, UInt, expect
+from codegen.ir.measure import UNROLL_MAX, WORD_BITS, hull, is_scalar, is_vector, type_interval
 
 
 def unroll(iterations: int) -> str:
@@ -176,14 +176,14 @@ class Helpers:
             )
         return self._define(self._name(type_, "has"), "bool", parameters, body)
 
-    def has_number(self, type_: Type, low: int, high: int) -> str:
-        """Name of a function (const set of numbers *, element) -> bool, for an element from low to high.
+    def has_any(self, type_: Type, element: Type, known: Interval) -> str:
+        """Name of a function (const set *, element) -> bool, for an element of another type in the interval `known`.
 
         A number that no item can be is not a member. The search for an item would take it modulo the item's type.
         """
         vector = Vector.of(type_)
-        largest = (1 << vector.item_bits) - 1
-        if low >= 0 and high <= largest:
+        items = type_interval(vector.element)
+        if not isinstance(element, UInt) or hull(known, items) == items:
             return self.has(type_)
         body = f"\treturn element <= {self.mask(vector)} && {self.has(type_)}(set, element);\n"
         parameters = f"{self._struct(type_, 'set', True)}, __u64 element"
@@ -192,7 +192,7 @@ class Helpers:
     def _has_item(self, type_: Type, other: Type) -> str:
         """Name of a function (const set *, element) -> bool, for an element that is an item of `other`."""
         element = Vector.of(other).element
-        return self.has_number(type_, 0, (1 << element.width) - 1) if isinstance(element, UInt) else self.has(type_)
+        return self.has_any(type_, element, type_interval(element))
 
     def _branchless(self, vector: Vector) -> bool:
         """Whether items can be searched without a branch for each. The verifier would follow both sides of each."""

@@ -112,11 +112,7 @@ class Sets:
                 return inside
             bound = Compare("<", element, Int(set_.type.size, UInt(8), set_.span), Bool(), set_.span)
             return joined(self.context, "and", [partial(self.scalars.scalar, bound), lambda: inside])
-        if isinstance(element.type, UInt):
-            number = interval_of(element)
-            has = self.helpers.has_number(set_.type, number.low, number.high)
-        else:
-            has = self.helpers.has(set_.type)
+        has = self.helpers.has_any(set_.type, element.type, interval_of(element))
         return Text(f"{has}({self.places.place(set_).address}, {self.places.argument(element)})")
 
     def _has_not(self, element: Expr, set_: Expr) -> Text:
