@@ -97,6 +97,10 @@ class Drawing:
             return [each for each in self.atoms if isinstance(each.kind, kind)]
         return [each for each in self.atoms if each.kind == kind]
 
+    def sets(self) -> list[Expression]:
+        """The atoms that are sets of numbers."""
+        return [*self.of_kind(Bits), *self.of_kind(Several)]
+
     # --- Any kind --------------------------------------------------------------------------
 
     def expression(self, kind: Kind) -> Expression:
@@ -188,7 +192,7 @@ class Drawing:
                 many = self.one_of(sets)
                 assert isinstance(many.kind, Members)
                 return ex.size_of(many, many.kind.most)
-            case 1 if sets := [*self.of_kind(Bits), *self.of_kind(Several)]:
+            case 1 if sets := self.sets():
                 many = self.one_of(sets)
                 return ex.size_of(many, _most(many.kind))
             case 2 if self.loops:
@@ -322,7 +326,7 @@ class Drawing:
         """An atom of any kind is, or is not, what another expression of the kind is. All sets of numbers are alike."""
         one = self.one_of(self.atoms)
         sign = self.one_of(["=", "#"])
-        sets = [*self.of_kind(Bits), *self.of_kind(Several)] if isinstance(one.kind, (Bits, Several)) else []
+        sets = self.sets() if isinstance(one.kind, (Bits, Several)) else []
         other = self.one_of(sets or [each for each in self.atoms if each.kind == one.kind])
         if self.depth > 0 and self.count(0, 1) and not isinstance(one.kind, Number):
             other = self.deeper().expression(one.kind)
@@ -332,7 +336,7 @@ class Drawing:
 
     def membership(self) -> Expression:
         below = self.deeper()
-        sets = [*self.of_kind(Bits), *self.of_kind(Several)]
+        sets = self.sets()
         if not sets or self.count(0, 3) == 0:
             low = self.count(0, 20)
             return ex.within(below.number(), ex.span(ex.number(low), ex.number(low + self.count(0, 20))))
@@ -347,7 +351,7 @@ class Drawing:
 
     def quantified(self) -> Expression:
         name, every = self.name("q"), bool(self.count(0, 1))
-        sets = [*self.of_kind(Bits), *self.of_kind(Several)]
+        sets = self.sets()
         if sets and self.count(0, 1):
             many = self.one_of(sets)
             assert isinstance(many.kind, (Bits, Several))
@@ -371,7 +375,7 @@ class Drawing:
         if self.depth <= 0:
             return self.made_by(*simple)
         choices = [*simple, lambda: ex.items(kind, [below.fitting(below.number(), kind.last) for _ in range(2)])]
-        sets = [*self.of_kind(Bits), *self.of_kind(Several)]
+        sets = self.sets()
         choices.append(lambda: self.less(kind, below.set_of(kind)))
         choices.append(lambda: self.less(kind, self.one_of(sets or [ex.nothing(kind)])))
         choices += [lambda: below.united(kind)] * 2
@@ -403,7 +407,7 @@ class Drawing:
 
     def mapped(self, kind: Bits | Several) -> Expression:
         """The images of a set with no more items than the kind may have."""
-        sets = [each for each in [*self.of_kind(Bits), *self.of_kind(Several)] if _most(each.kind) <= _most(kind)]
+        sets = [each for each in self.sets() if _most(each.kind) <= _most(kind)]
         if not sets:
             return ex.nothing(kind)
         many, name = self.one_of(sets), self.name("m")
