@@ -123,7 +123,7 @@ class Call:
     hides_skip: bool
     """Whether to hide from the verifier that the section was skipped: if it and a later one may be retried."""
     left_out: bool
-    """Whether the lookup may find no cell. Then the hook goes on without the section."""
+    """The lookup may find no cell. Then the hook goes on without the section."""
     when: str
     """The condition that the section is for the message; empty if it is for all."""
 
@@ -142,7 +142,7 @@ class Call:
 
     @property
     def loses(self) -> bool:
-        """Whether the hook ends if the section fails to get the cell."""
+        """True if the hook ends when the section fails to get the cell."""
         return self.fails and self.contended != "skip"
 
 

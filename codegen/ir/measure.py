@@ -48,7 +48,7 @@ def width_bits(type_: Type) -> int:
 
 
 def is_packed(element: Type, size: int) -> bool:
-    """Whether so many items of a type are kept in one word together."""
+    """True if `size` items of a type fit into one word together."""
     return is_scalar(element) and width_bits(element) * size <= WORD_BITS
 
 
