@@ -20,10 +20,15 @@
 /*
  * With STEPWISE_COVERAGE, the including file defines `__u64 stepwise_coverage[]`. It counts how
  * often each leaf was reached, and each arm of a choice was taken. The mask shows the verifier that
- * an arm is 0 or 1. clang would leave it out, because it knows that.
+ * an arm is 0 or 1. clang would leave it out, because it knows that. The empty assembly keeps the
+ * counts of two leaves apart, or clang makes one of them whose index is a bool from memory.
  */
 #ifdef STEPWISE_COVERAGE
-#define STEPWISE_BRANCH(branch) ((void)stepwise_coverage[branch]++)
+#define STEPWISE_BRANCH(branch)                                     \
+	({                                                          \
+		stepwise_coverage[branch]++;                        \
+		asm volatile("" : : "i"((int)(branch)) : "memory"); \
+	})
 #define STEPWISE_CHOOSE(branch, condition)                          \
 	({                                                          \
 		bool stepwise_chosen = (condition);                 \

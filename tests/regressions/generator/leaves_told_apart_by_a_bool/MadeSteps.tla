@@ -1,0 +1,13 @@
+---- MODULE MadeSteps ----
+EXTENDS Offload
+
+Helper0(p, q) == q
+
+INSTANCE MadeTools WITH Bound <- 7
+
+Step1(cell, msg, env) ==
+  (IF (cell.c # cell.c) THEN (IF (msg.x = msg.x) THEN (LET v1 == ((- Helper0(0, msg.z)) + 258) IN Step1Leaf1 :: Continue([a |-> cell.a, b |-> [cell.b EXCEPT !.right = (env.index <= env.now), !.left = "Busy"], c |-> cell.a, d |-> cell.d], [msg EXCEPT !.where = msg.there, !.where = (LET v2 == msg.z IN (IF (v2 <= 3) THEN v2 ELSE 3))])) ELSE (IF (((IF (Len(cell.d) >= 1) THEN cell.d[1] ELSE 1) \in 6..18) \/ ((TRUE /\ (env.index = msg.there)) /\ (\E q3 \in 1..6 : (150 > 156)))) THEN Step1Leaf2 :: Reply(cell, [msg EXCEPT !.kind = msg.kind, !.z = (IF ((@ - 5) >= 0) THEN (@ - 5) ELSE 5)]) ELSE Reply([a |-> cell.a, b |-> [left |-> "Idle", right |-> (msg.there \in 3..8)], c |-> cell.c, d |-> (LET v4 == ((msg.there < 4) /\ TRUE) IN <<(IF (msg.where <= 1) THEN msg.where ELSE 0)>>)], [msg EXCEPT !.y = msg.y, !.x = ((IF (Len(cell.d) > 0) THEN Head(cell.d) ELSE 6) < 73), !.y = (IF ((LET F5(x6) == 9 IN (F5((msg.there + msg.there)) + F5(Helper0((LET v7 == env.now IN (IF (v7 <= 255) THEN v7 ELSE 7)), env.index)))) <= 15) THEN (LET F5(x6) == 9 IN (F5((msg.there + msg.there)) + F5(Helper0((LET v7 == env.now IN (IF (v7 <= 255) THEN v7 ELSE 7)), env.index)))) ELSE 3)]))) ELSE (IF ((\A q8 \in 1..4 : ((msg.where >= msg.z) \/ FALSE)) /\ (msg.z = msg.z)) THEN (IF (((msg.there \div 26) \in 5..20) => ((IF (Len(cell.d) >= 1) THEN cell.d[1] ELSE 0) \in 9..24)) THEN Continue(cell, [msg EXCEPT !.z = msg.y, !.z = msg.y]) ELSE Step1Leaf5 :: Continue([a |-> cell.a, b |-> [left |-> cell.b.left, right |-> TRUE], c |-> cell.c, d |-> <<(IF ((298 - env.index) <= 1) THEN (298 - env.index) ELSE 1)>>], [msg EXCEPT !.kind = msg.kind, !.x = (((14 = env.now) <=> TRUE) /\ ((msg.there > msg.y) /\ FALSE))])) ELSE (IF (\E q9 \in 1..4 : (5 \in 18..21)) THEN Continue([a |-> cell.c, b |-> [left |-> "Idle", right |-> (msg.y # msg.z)], c |-> cell.c, d |-> (CASE (msg.where = msg.there) -> cell.d [] (3 \in 7..20) -> cell.d [] OTHER -> cell.d)], [msg EXCEPT !.kind = "Tell"]) ELSE Continue(cell, [msg EXCEPT !.x = ((IF (Len(cell.d) > 0) THEN Head(cell.d) ELSE 3) \in 20..30), !.y = (LET v10 == (@ + 5) IN (IF (v10 <= 15) THEN v10 ELSE 1))]))))
+
+Step2(cell, msg, env) ==
+  (LET v11 == (158 \in 7..23) IN (CASE (((msg.y \in 16..24) <=> (TRUE \/ (msg.there # msg.there))) => (msg.x # v11)) -> (IF (((IF (Len(cell.d) >= 1) THEN cell.d[1] ELSE 84) \in 18..35) <=> cell.b.right) THEN Step2Leaf1 :: Reply(cell, [msg EXCEPT !.x = v11]) ELSE Drop(cell, msg)) [] OTHER -> (IF ((msg.kind # msg.kind) <=> (~ (~ cell.b.right))) THEN Continue(cell, msg) ELSE Reply(cell, msg))))
+====

@@ -1,0 +1,7 @@
+---- MODULE MadeTools ----
+EXTENDS Integers
+
+CONSTANT Bound
+
+Tool(p, q) == 5
+====
