@@ -273,7 +273,8 @@ class Scalars:
         otherwise, otherwise_lines = self.context.captured(partial(self.scalar, expr.otherwise))
         if not then_lines and not otherwise_lines:
             then, otherwise = self._same_kind(expr, then, otherwise)
-        kind = common_kind(then.kind, otherwise.kind) if then.kind else ""
+        # A member of an enum is a number if it comes from a loop over bits.
+        kind = common_kind(then.kind, otherwise.kind) if then.kind and otherwise.kind else ""
         if not then_lines and not otherwise_lines:
             return Text(
                 f"{condition} ? {then.at(CONDITIONAL + 1)} : {otherwise.at(CONDITIONAL + 1)}", CONDITIONAL, kind
