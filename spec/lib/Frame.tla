@@ -56,7 +56,14 @@ CONSTANTS
   ProgramAnswer(_),                \* what a client sees of a message sent to it
   ProgramValidated(_, _),          \* (message, peer): whether it shows a token that was made for the peer: env.validated
   ProgramCellOK(_, _),             \* (table, cell): whether the cell has the layout's type
-  ProgramMessageOK(_)              \* whether a message has the layout's type
+  ProgramMessageOK(_),             \* whether a message has the layout's type
+  \* Of protocols whose messages have operations; for others the definitions below, whose names begin with No.
+  ProgramGroup(_, _),              \* (hook, at): the group of a section, from 1; 0 for none
+  ProgramGroupIsFor(_, _),         \* (group, message)
+  ProgramOperations(_),            \* how many operations a message has that arrives
+  ProgramOperationAt(_, _),        \* (message, number): the message as a group has it for that operation
+  ProgramOwnOf(_, _),              \* (message, from): the message with what each operation has of its own, as `from` has it
+  ProgramOperationDone(_, _)       \* (message, number): the message with that operation as the group has left it
 
 CONSTANTS
   MaxRuns,       \* runs of XDP and TC in flight at once, beside the daemon's
@@ -116,13 +123,22 @@ FrameInit(initialCells) ==
 \* The message that XDP reads from a client's packet.
 FromClient(message) == ProgramHandedOver(message, NoMessage)
 
+\* No operations, and so no groups.
+NoGroup(hook, at) == 0
+NoGroupIsFor(group, message) == FALSE
+NoOperations(message) == 0
+NoOperationAt(message, number) == message
+NoneOfItsOwn(message, from) == message
+NoOperationDone(message, number) == message
+
 \* env.terms: what the server's build is known by.  (A client of the same build says the same.)
 OwnTerms == 0
 
 \* A packet arrives at a hook, on a processor.  `old` is set when a grace period begins.  `age` of the tables: only the
-\* daemon's runs know it.
+\* daemon's runs know it.  Within a group, `operation` is the number of the one that it is at, and `head` is the message
+\* as it was before the group.
 NewRun(hook, packet, now, random, cpu) ==
-  [hook |-> hook, at |-> 1, peer |-> packet.peer, packet |-> packet.message,
+  [hook |-> hook, at |-> 1, operation |-> 0, head |-> NoMessage, peer |-> packet.peer, packet |-> packet.message,
    message |-> ProgramArrived(IF hook = "XDP" THEN FromClient(packet.message) ELSE packet.message),
    now |-> now, random |-> random, cpu |-> cpu, age |-> 0, old |-> FALSE]
 
@@ -138,11 +154,42 @@ IndexOf(run) == ProgramTableIndex(SectionOf(run).table, run.message)
 SectionResult(run) ==
   LET table == cells[SectionOf(run).table]
       index == IndexOf(run)
-      env == [now |-> run.now, random |-> run.random, cpu |-> run.cpu, age |-> run.age, terms |-> OwnTerms, index |-> index,
+      env == [position |-> IF run.operation = 0 THEN 0 ELSE run.operation - 1,
+              now |-> run.now, random |-> run.random, cpu |-> run.cpu, age |-> run.age, terms |-> OwnTerms, index |-> index,
               peer |-> run.peer, token |-> run.random, validated |-> ProgramValidated(run.packet, run.peer)]
   IN  IF run.hook = "User" /\ SectionOf(run).reads = "table"
         THEN ProgramStep(run.hook, run.at, table, run.message, env)
         ELSE ProgramStep(run.hook, run.at, table[index], run.message, env)
+
+\* How many operations came with the run's packet.
+OperationCount(run) == ProgramOperations(run.packet)
+
+GroupIn(run) == ProgramGroup(run.hook, run.at)
+
+\* The message, as a group has it for one of its operations.
+ForOperation(message, number) == ProgramOwnOf(message, ProgramArrived(ProgramOperationAt(message, number)))
+
+\* The run comes to a section with a message.  A group that is not for it is left out.
+RECURSIVE EnterAt(_, _, _)
+EnterAt(run, at, message) ==
+  LET group == ProgramGroup(run.hook, at)
+  IN  CASE group = 0 -> [run EXCEPT !.at = at, !.message = message]
+        [] OperationCount(run) > 0 /\ ProgramGroupIsFor(group, message) ->
+             [run EXCEPT !.at = at, !.operation = 1, !.head = message, !.message = ForOperation(message, 1)]
+        [] OTHER -> EnterAt(run, at + 1, message)
+
+\* The run goes on with a message: to the next section, or in a group to the next operation.
+GoesOn(run, message) ==
+  LET group == GroupIn(run)
+      first == CHOOSE at \in 1..run.at : /\ ProgramGroup(run.hook, at) = group
+                                         /\ at = 1 \/ ProgramGroup(run.hook, at - 1) # group
+      done == ProgramOperationDone(message, run.operation)
+  IN  CASE group = 0 -> EnterAt(run, run.at + 1, message)
+        [] ProgramGroup(run.hook, run.at + 1) = group -> [run EXCEPT !.at = @ + 1, !.message = message]
+        [] run.operation < OperationCount(run) ->
+             [run EXCEPT !.at = first, !.operation = @ + 1, !.message = ForOperation(done, run.operation + 1)]
+        [] OTHER ->
+             EnterAt([run EXCEPT !.operation = 0, !.head = NoMessage], run.at + 1, ProgramOwnOf(done, run.head))
 
 \* The effect of a section's result on its run: the rest of the run, the messages
 \* sent, and the event for the reader.  "Skip" is the verdict of a section that
@@ -152,9 +199,9 @@ Outcome(run, result) ==
       last == run.at = Len(ProgramSections(run.hook))
       ends == last \/ result.verdict \notin {"Continue", "Skip"}
       daemon == run.hook = "User"
-  IN  [rest |-> IF ends THEN << >> ELSE << [run EXCEPT !.at = @ + 1, !.message = result.msg] >>,
+  IN  [rest |-> IF ends THEN << >> ELSE << GoesOn(run, result.msg) >>,
        answers |-> IF result.verdict = "Reply" /\ ~ daemon THEN {Packet(run.peer, ProgramAnswer(result.msg))} ELSE {},
-       forwarded |-> IF result.verdict = "Forward" /\ run.hook = "XDP"
+       forwarded |-> IF result.verdict = "Forward" /\ run.hook = "XDP" /\ OperationCount(run) = 0
                        THEN {Packet(run.peer, ProgramPassedOn(run.packet, result.msg))} ELSE {},
        event |-> Event(IF daemon THEN "daemon" ELSE <<run.hook, run.peer>>,
                        IF daemon /\ ends THEN <<"TC", run.peer>> ELSE <<section.table, IndexOf(run)>>,
@@ -195,7 +242,7 @@ DaemonRuns == \E r \in 1..Len(runs) : runs[r].hook = "User"
 \* drops the packet, which is no more than the network can do.)
 ArriveOn(cpu, hook, packet, now, underway) ==
   /\ Len(KernelRuns) < MaxRuns
-  /\ \E run \in {NewRun(hook, packet, now, 0, cpu)} : Execute(run, LAMBDA next : runs \o next, underway)
+  /\ \E run \in {NewRun(hook, packet, now, 0, cpu)} : Execute(EnterAt(run, 1, run.message), LAMBDA next : runs \o next, underway)
 
 \* For steps that do not ask for the processor.
 Arrive(hook, packet, now, underway) == ArriveOn(0, hook, packet, now, underway)
