@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from codegen import ir
 from codegen.analysis.conditions import assume
@@ -16,6 +17,7 @@ from codegen.analysis.lookups import left_out
 from codegen.analysis.step_facts import Steps
 from codegen.layout.resolve import Resolved
 from codegen.layout.sections import SectionPlan
+from codegen.layout.source import Place
 
 Members = dict[str, frozenset[str]]
 """Possible members of each field. If no message is possible, every field has the empty set."""
@@ -58,18 +60,68 @@ def arriving(resolved: Resolved, steps: Steps) -> dict[str, Facts]:
 
 def turns(resolved: Resolved, steps: Steps, hook: list[SectionPlan], members: Members) -> Iterator[Turn]:
     """Yields the sections of a hook in order, for a message that arrives with these members."""
-    for plan, absent in zip(hook, left_out(resolved, steps, hook)):
-        comes = _narrowed(members, plan.when, inside=True)
-        ends = tuple(_ends(steps[plan.step].step, resolved.message, comes))
-        yield Turn(plan, comes, ends)
-        goes = [end.message for end in ends if end.leaf.verdict == "Continue"]
-        if plan.contended == "skip" or absent:
-            goes.append(comes)
-        if plan.when is not None:
-            goes.append(_narrowed(members, plan.when, inside=False))
-        members = _nothing(members)
-        for one in goes:
-            members = _either(members, one)
+    absent = dict(zip((plan.position for plan in hook), left_out(resolved, steps, hook)))
+    operations, arriving = resolved.operations, members
+    for group, plans in groupby(hook, key=lambda plan: plan.group):
+        if group:
+            assert operations is not None
+            if arriving[operations.when.field] & frozenset(operations.when.members):
+                found, members = _group(resolved, steps, list(plans), members, absent)
+                yield from found
+            continue
+        for plan in plans:
+            turn = _turn(resolved, steps, plan, members)
+            yield turn
+            members = _goes_on(turn, members, absent[plan.position])
+
+
+def _turn(resolved: Resolved, steps: Steps, plan: SectionPlan, members: Members) -> Turn:
+    comes = _narrowed(members, plan.when, inside=True)
+    return Turn(plan, comes, tuple(_ends(steps[plan.step].step, resolved.message, comes)))
+
+
+def _goes_on(turn: Turn, members: Members, absent: bool) -> Members:
+    """Returns the messages that go on behind a section, of those that came to it.
+
+    absent: whether the section may be left out for lack of a cell.
+    """
+    plan = turn.plan
+    goes = [end.message for end in turn.ends if end.leaf.verdict == "Continue"]
+    if plan.contended == "skip" or absent:
+        goes.append(turn.comes)
+    if plan.when is not None:
+        goes.append(_narrowed(members, plan.when, inside=False))
+    return _all_of(goes, _nothing(members))
+
+
+def _group(
+    resolved: Resolved, steps: Steps, plans: list[SectionPlan], members: Members, absent: dict[Place, bool]
+) -> tuple[list[Turn], Members]:
+    """Returns the sections of a group, for any of its operations, and the messages that go on behind the group.
+
+    The next operation finds the changes of the one before, so this goes on until nothing is added.
+    """
+    operations = ir.expect(resolved.operations, ir.OperationsLayout)
+    own = [name for name in resolved.of_operation() if name in members]
+    entering = _narrowed(members, operations.groups[plans[0].group - 1], inside=True)
+    if not any(entering.values()):
+        return [_turn(resolved, steps, plan, entering) for plan in plans], members
+    while True:
+        now = {**entering, **{name: anything(resolved)[name] for name in own}}
+        found = []
+        for plan in plans:
+            found.append(_turn(resolved, steps, plan, now))
+            now = _goes_on(found[-1], now, absent[plan.position])
+        after = _either(entering, {**now, **{name: entering[name] for name in own}})
+        if after == entering:
+            return found, _either(members, after)
+        entering = after
+
+
+def _all_of(found: list[Members], nothing: Members) -> Members:
+    for one in found:
+        nothing = _either(nothing, one)
+    return nothing
 
 
 def _narrowed(members: Members, when: ir.When | None, inside: bool) -> Members:

@@ -23,6 +23,7 @@ def section(plan: SectionPlan, resolved: Resolved, steps: Steps) -> ir.Section:
         plan.reads,
         again,
         plan.when,
+        plan.group,
     )
 
 
@@ -56,6 +57,7 @@ def assemble(resolved: Resolved, declared: frozenset[str], steps: Steps, sources
         user_row=isinstance(written.hooks.user, list),
         forwards=tuple(written.forwards),
         tail=resolved.tail,
+        operations=resolved.operations,
         sweep_period_ms=written.sweep.period_ms if written.sweep else 0,
         sweep=(
             *(

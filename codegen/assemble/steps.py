@@ -63,7 +63,7 @@ class StepCompiler:
             return None
         body = unique(body, set(names))
         body = Bounds(self.errors, kernel=not plan.user).body(
-            body, (parameters[0], parameters[1]), given(parameters, table, plan.user)
+            body, (parameters[0], parameters[1]), given(parameters, table, plan.user, self.resolved.operations)
         )
         env = names[2] if len(names) == 3 else None
         return ir.Step(plan.step, names[0], names[1], env, cell_type, body, operator.span)
@@ -79,6 +79,7 @@ def compile_steps(compiler: StepCompiler) -> dict[str, ir.Step]:
     tables: dict[str, tuple[str, bool]] = {}
     resolved, module, errors = compiler.resolved, compiler.module, compiler.errors
     anywhere = {plan.step for plan in resolved.plans() if plan.daemon}
+    alone = {plan.step for plan in resolved.plans() if not plan.group}
     for plan in resolved.plans():
         span = position(resolved, plan)
         if plan.step in tables:
@@ -99,6 +100,7 @@ def compile_steps(compiler: StepCompiler) -> dict[str, ir.Step]:
             continue
         hidden = {"index"} if plan.user else set(ir.USER_ONLY)
         hidden |= {"cpu"} if plan.step in anywhere else set()
+        hidden |= {ir.POSITION} if plan.step in alone else set()
         sys.setrecursionlimit(max(LEVELS_MAX, sys.getrecursionlimit()))
         try:
             step = compiler.step(operator, plan, hidden)
@@ -111,13 +113,20 @@ def compile_steps(compiler: StepCompiler) -> dict[str, ir.Step]:
     return steps
 
 
-def given(parameters: list[ir.Var], table: ir.TableLayout, user: bool) -> Facts:
-    """Returns facts about a step's parameters: env.index is an index of the section's table."""
+def given(parameters: list[ir.Var], table: ir.TableLayout, user: bool, operations: ir.OperationsLayout | None) -> Facts:
+    """Returns facts about a step's parameters.
+
+    env.index is an index of the section's table, and env.position is the number of an operation.
+    """
     facts = Facts()
     if len(parameters) == 3 and not user:
         env = parameters[2]
         index = ir.Field(env, "index", ir.UInt(32), env.span)
         facts.note_range(index, Interval(0, table.capacity - 1))
+        fields = dict(ir.expect(env.type, ir.Record).fields)
+        if operations is not None and ir.POSITION in fields:
+            position = ir.Field(env, ir.POSITION, fields[ir.POSITION], env.span)
+            facts.note_range(position, Interval(0, operations.max - 1))
     return facts
 
 
@@ -135,12 +144,11 @@ def fitted(resolved: Resolved, steps: Steps) -> dict[str, ir.Step]:
         table = resolved.tables[plan.table]
         message = ir.Var(step.message, resolved.message, step.span)
         env = [ir.Var(step.env, resolved.env, step.span)] if step.env else []
-        known = given([ir.Var(step.cell, step.cell_type, step.span), message, *env], table, plan.user)
+        cell = ir.Var(step.cell, step.cell_type, step.span)
+        known = given([cell, message, *env], table, plan.user, resolved.operations)
         known = replace(known, members=facts.members)
         done[name] = replace(
             step,
-            body=Bounds(Errors(), kernel=not plan.user).body(
-                step.body, (ir.Var(step.cell, step.cell_type, step.span), message), known
-            ),
+            body=Bounds(Errors(), kernel=not plan.user).body(step.body, (cell, message), known),
         )
     return done

@@ -33,6 +33,8 @@ FUNCTIONS = frozenset(
         *("entry_decode", "entry_encode", "entry_fields", "entry_place", "env_set", "on_forwarded_message"),
         *("message_decode", "message_decode_handed_over", "message_encode", "message_encode_answer"),
         *("message_encode_forwarded", "message_encode_handover", "message_encode_tail", "message_tail_size"),
+        *("gathering", "message_operations", "operation", "operation_decode", "operation_encode", "operations"),
+        *("operations_look", "operations_look_at_all", "operations_of", "operations_run", "are_operations_valid"),
         *("recovery_begin", "recovery_key", "recovery_row", "recovery_step", "run_tc", "run_user", "run_xdp"),
         *("store_handover", "store_tc", "store_xdp", "tc_message", "tc_reply", "tc_run"),
         *("xdp_end", "xdp_forward", "xdp_leave", "xdp_message", "xdp_refuse", "xdp_reply", "xdp_run"),
@@ -41,7 +43,7 @@ FUNCTIONS = frozenset(
 """Functions and variables of the generated C, without the protocol's prefix. Steps become functions as well."""
 
 MORE_FUNCTIONS = re.compile(
-    r"sweep_\d+(_visit)?|hash_\w+|message_\w+|u\d+_(set|array|sequence)_\d+_\w+|(bits|bytes)_\d+\w*|bpf_\w+"
+    r"sweep_\d+(_visit)?|group_\d+(_store)?|hash_\w+|message_\w+|u\d+_(set|array|sequence)_\d+_\w+|(bits|bytes)_\d+\w*|bpf_\w+"
 )
 """Functions that the generator makes of the layout's names and numbers."""
 
@@ -73,6 +75,7 @@ OPERATORS = frozenset(
     [
         *("Section", "XdpSections", "XdpStep", "TcSections", "TcStep", "SweepPasses", "RestorePass", "SweepStep"),
         *("TableIndex", "HandedOver", "PassedOn", "UserSection", "UserSections", "UserStep", "SectionsOf", "StepOf"),
+        *("GroupOf", "GroupIsFor", "OperationsOf", "OperationAt", "OwnOf", "OperationDone"),
         *("DrainStep", "DrainSynced", "DrainTakes", "DrainWritten", "DrainBegins"),
         *("InitialCell", "TablesOf", "BlankMessage", "Wide", "CellTypes", "MessageType", "CellOK", "MessageOK"),
     ]
@@ -81,11 +84,23 @@ OPERATORS = frozenset(
 
 MACROS = frozenset(
     [
-        *("PORT", "WIRE_SIZE", "TICK_NS", "TAIL_OVER", "TAIL_MAX", "BRANCHES", "LEAVES", "TERMS", "H", "STEPS_H"),
+        *(
+            "PORT",
+            "WIRE_SIZE",
+            "TICK_NS",
+            "TAIL_OVER",
+            "TAIL_MAX",
+            "OPERATIONS_MAX",
+            "BRANCHES",
+            "LEAVES",
+            "TERMS",
+            "H",
+            "STEPS_H",
+        ),
         *("COUNTERS", "COUNTER_NAMES", "COUNTERS_XDP", "COUNTERS_TC", "CODEC_H", "DRAIN_H", "HOOKS_H"),
     ]
 )
 """Macros of the generated headers, without the protocol's prefix. The layout's constants become macros as well."""
 
-MORE_MACROS = re.compile(r"(WIRE|LEAF|CHOICE|CAPACITY|ROW|ENTRY|COUNTER|TABLE)_\w+")
+MORE_MACROS = re.compile(r"(WIRE|OPERATION|LEAF|CHOICE|CAPACITY|ROW|ENTRY|COUNTER|TABLE)_\w+")
 """Macros that the generator makes of fields, leaves, choices and tables."""

@@ -25,7 +25,8 @@ def check_contended(resolved: Resolved, steps: Steps, errors: Errors) -> None:
         for plan in hook:
             facts = steps[plan.step]
             word_load = resolved.tables[plan.table].atomic == "word" and not facts.changes_cell
-            if plan.contended == "drop" and writer and not word_load:
+            # operations.py checks those of groups.
+            if plan.contended == "drop" and writer and not word_load and not plan.group:
                 errors.add(
                     LayoutInconsistent(
                         position(resolved, plan),
@@ -118,6 +119,8 @@ def check_forwards(resolved: Resolved, steps: Steps, errors: Errors) -> None:
             else:
                 _check_forwarded(resolved, plan.step, leaf, errors)
     for at, plan in enumerate(resolved.xdp):
+        if plan.group:
+            continue  # A message with operations is never forwarded.
         _check_passed_on(resolved, steps, plan, resolved.xdp[at + 1 :], errors)
 
 

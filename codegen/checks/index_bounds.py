@@ -16,19 +16,25 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
     Otherwise a section could be left out, which only `contended: skip` allows.
     """
     for hook in resolved.hooks():
-        writer = ""
+        writers: list[SectionPlan] = []
         for plan, late, within in lookups(resolved, steps, hook):
             table = resolved.tables[plan.table]
             sure = late and plan.contended != "skip"
-            if not plan.swept and (table.atomic == "owned" or (writer and sure)) and not within:
+            # In a group the operation before has run all sections, later ones as well.
+            before = [*writers, *_writers(steps, hook, plan.group)] if plan.group else writers
+            if not plan.swept and (table.atomic == "owned" or (before and sure)) and not within:
                 reason = (
                     "which is `atomic: owned`"
                     if table.atomic == "owned"
-                    else f"whose lookup comes after {writer} may have changed a cell"
+                    else f"whose lookup comes after {before[0].step} may have changed a cell"
                 )
                 errors.add(_beyond(resolved, table, plan, reason))
             if steps[plan.step].goes_on_changed:
-                writer = writer or plan.step
+                writers.append(plan)
+
+
+def _writers(steps: Steps, hook: list[SectionPlan], group: int) -> list[SectionPlan]:
+    return [plan for plan in hook if plan.group == group and steps[plan.step].goes_on_changed]
 
 
 def _beyond(resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, reason: str) -> LayoutInconsistent:

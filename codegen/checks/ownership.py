@@ -30,7 +30,7 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                             "end with Continue, and let a later section write a word: that gives the cell away",
                         )
                     )
-            if not any(_swaps(resolved, steps, later) for later in hook[at + 1 :]):
+            if not any(_swaps(resolved, steps, later, plan.group) for later in hook[at + 1 :]):
                 errors.add(
                     LayoutInconsistent(
                         position(resolved, plan),
@@ -40,5 +40,7 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
                 )
 
 
-def _swaps(resolved: Resolved, steps: Steps, plan: SectionPlan) -> bool:
-    return plan.when is None and resolved.tables[plan.table].atomic == "word" and steps[plan.step].changes_cell
+def _swaps(resolved: Resolved, steps: Steps, plan: SectionPlan, group: int) -> bool:
+    """Whether a section swaps a word for every message, or for every operation of the same group."""
+    for_all = plan.when is None and plan.group in (0, group)
+    return for_all and resolved.tables[plan.table].atomic == "word" and steps[plan.step].changes_cell

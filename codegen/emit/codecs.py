@@ -7,6 +7,7 @@ from typing import Any
 
 from codegen.c.names import Names, field, python_field, upper
 from codegen.emit.identity import terms
+from codegen.emit.tla_operations import copied, tla_operations, with_operations
 from codegen.emit.tla_types import TlaTypes
 from codegen.emit.types import (
     GeneratorError,
@@ -16,6 +17,7 @@ from codegen.emit.types import (
     declared_types,
     handover_place,
     memory_layout,
+    operation_fields,
     packet_fields,
 )
 from codegen.ir import (
@@ -28,6 +30,7 @@ from codegen.ir import (
     Section,
     Type,
     UInt,
+    expect,
 )
 from codegen.ir.measure import is_scalar
 
@@ -47,10 +50,31 @@ def codec_context(protocol: Protocol, names: Names, message_in_map: bool) -> dic
         "handover_size": handover_place(protocol)[1],
         "forwarded": [_c_field(names, each) for each in wire if each.name in protocol.forwards],
         "tail": tail_macros(protocol, names),
+        "operations": _c_operations(protocol, names),
         "hashes": [_c_hash(protocol, names, each) for each in protocol.hashes],
         "handed_over_hashes": [_c_hash(protocol, names, each) for each in protocol.hashes if each.field in late],
         "valid": _valid(names, wire),
         "handover_valid": _valid(names, handover),
+    }
+
+
+def _c_operations(protocol: Protocol, names: Names) -> dict[str, Any] | None:
+    """Describes the codec of operations: which messages have them, their number, and the fields of one."""
+    operations = protocol.operations
+    if operations is None:
+        return None
+    fields, own = operation_fields(protocol), protocol.of_operation()
+    fixed = {each.name: each for each in packet_fields(protocol)}
+    kind, count = fixed[operations.when.field], fixed[operations.count]
+    enum = expect(kind.type, Enum)
+    return {
+        "kind_type": c_type(names, enum),
+        "kind": _c_field(names, kind)["read"],
+        "kinds": " || ".join(f"kind == {names.member(enum, member)}" for member in operations.when.members),
+        "count": _c_field(names, count)["read"],
+        "fields": [_c_field(names, each, "operation") for each in fields],
+        "valid": _valid(names, fields, "operation"),
+        "hashes": [_c_hash(protocol, names, each) for each in protocol.hashes if each.field in own],
     }
 
 
@@ -96,8 +120,9 @@ def handed_over_hashes(protocol: Protocol) -> set[str]:
     return found
 
 
-def _c_field(names: Names, each: WireField) -> dict[str, Any]:
-    offset, member = names.macro("wire", each.name), field(each.name)
+def _c_field(names: Names, each: WireField, part: str = "wire") -> dict[str, Any]:
+    """Describes the codec of a field; `part` starts the name of the macro that has its offset."""
+    offset, member = names.macro(part, each.name), field(each.name)
     copied = not is_scalar(each.type)
     kind = "_bytes" if isinstance(each.type, Bytes) else ""
     read = f"stepwise_read{kind}(payload + {offset}, {each.size})"
@@ -120,7 +145,7 @@ def _c_field(names: Names, each: WireField) -> dict[str, Any]:
     }
 
 
-def _valid(names: Names, wire: tuple[WireField, ...]) -> str:
+def _valid(names: Names, wire: tuple[WireField, ...], part: str = "wire") -> str:
     """Returns the C condition that every field is within its type, with as few branches as possible."""
     parts, beyond = [], []
     for each in wire:
@@ -130,7 +155,7 @@ def _valid(names: Names, wire: tuple[WireField, ...]) -> str:
         if isinstance(each.type, Enum):
             parts.append(f"{member} <= {names.member(each.type, each.type.members[-1])}")
         elif isinstance(each.type, Bool):
-            parts.append(f"payload[{names.macro('wire', each.name)}] <= 1")
+            parts.append(f"payload[{names.macro(part, each.name)}] <= 1")
         else:
             beyond.append(f"{member} >> {each.limit.bit_length()}")
     if beyond:
@@ -178,6 +203,24 @@ def python_context(protocol: Protocol) -> dict[str, Any]:
         "fields": [_python_field(protocol, each) for each in wire],
         "hashes": [_python_hash(protocol, each) for each in protocol.hashes],
         "tail": _plain_tail(protocol, python_field),
+        "operations": _python_operations(protocol),
+    }
+
+
+def _python_operations(protocol: Protocol) -> dict[str, Any] | None:
+    operations = protocol.operations
+    if operations is None:
+        return None
+    fields = operation_fields(protocol)
+    kind = expect(protocol.message.field(operations.when.field), Enum)
+    members = [f"{enum_class(protocol, kind)}.{upper(member)}" for member in operations.when.members]
+    return {
+        "kind": python_field(operations.when.field),
+        "kinds": f"({', '.join(members)},)",
+        "count": python_field(operations.count),
+        "max": operations.max,
+        "size": fields[-1].offset + fields[-1].size,
+        "fields": [_python_field(protocol, each, "operation") for each in fields],
     }
 
 
@@ -201,7 +244,8 @@ def _python_constant(value: Any) -> str:
     return repr(value) if not isinstance(value, int) or isinstance(value, bool) else f"{value:_}"
 
 
-def _python_field(protocol: Protocol, each: WireField) -> dict[str, Any]:
+def _python_field(protocol: Protocol, each: WireField, whole: str = "message") -> dict[str, Any]:
+    """Describes a field of a Python class, and of its codec; `whole` is the local that has the decoded object."""
     name = python_field(each.name)
     checks = {"encode_check": "", "decode_check": "", "allowed": ""}
     part = f"payload[{each.offset}:{each.offset + each.size}]"
@@ -225,7 +269,7 @@ def _python_field(protocol: Protocol, each: WireField) -> dict[str, Any]:
             annotation, default, decode = "int", "0", f"{name}={number}"
             checks |= {"encode_check": f"0 <= self.{name} <= {limit}", "allowed": f"0..{limit}"}
             if each.limit is not None:
-                checks["decode_check"] = f"message.{name} <= {limit}"
+                checks["decode_check"] = f"{whole}.{name} <= {limit}"
     return {"member": name, "type": annotation, "default": default, "encode": encode, "decode": decode, **checks}
 
 
@@ -255,7 +299,7 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         {"each": one.each, "sections": [_tla_section(section) for section in one.sections]} for one in protocol.sweep
     ]
     restored = passes.pop() if protocol.restore else None
-    typed = TlaTypes(protocol.declared)
+    typed, message = TlaTypes(protocol.declared), with_operations(protocol)
     return {
         "rule_top": "-" * (dashes // 2) + title + "-" * (dashes - dashes // 2),
         "rule_bottom": "=" * 78,
@@ -275,8 +319,8 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
             if sections
         ],
         "rare_path": [_tla_section(section) for section in protocol.user],
-        "handed_over": _tla_copied("message", protocol.handover, "from"),
-        "passed_on": _tla_copied("HandedOver(packet, message)", protocol.forwards, "message"),
+        "handed_over": copied("message", protocol.handover, "from"),
+        "passed_on": copied("HandedOver(packet, message)", protocol.forwards, "message"),
         "passes": passes,
         "restored": restored,
         "sweep_steps": [
@@ -294,14 +338,15 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
             }
             for table in protocol.tables
         ],
-        "blank_message": _wrapped([f"{name} |-> {typed.zero(type_)}" for name, type_ in protocol.message.fields]),
+        "blank_message": _wrapped([f"{name} |-> {typed.zero(type_)}" for name, type_ in message.fields]),
+        "operations": tla_operations(protocol),
         "cells_fit": [
             (table.name, " /\\ ".join(conditions))
             for table in protocol.tables
             if (conditions := typed.fits(table.cell, "cell"))
         ],
-        "message_type": typed.record(protocol.message, "  "),
-        "message_fits": typed.fits(protocol.message, "msg"),
+        "message_type": typed.record(message, "  "),
+        "message_fits": typed.fits(message, "msg"),
     }
 
 
@@ -329,21 +374,6 @@ def _tla_section(section: Section) -> dict[str, str]:
         "call": _tla_call(section),
         "reads": section.reads or "none",
     }
-
-
-def _tla_copied(message: str, names: tuple[str, ...], other: str) -> str:
-    """Returns TLA+ text for a message that gets some fields from another record."""
-    if not names:
-        return message
-    head = f"[{message} EXCEPT "
-    lines, line = [], head
-    for number, name in enumerate(names):
-        piece = f"!.{name} = {other}.{name}" + (", " if number < len(names) - 1 else "]")
-        if len(line) + len(piece) > 110:
-            lines.append(line.rstrip())
-            line = " " * (2 + len(head))
-        line += piece
-    return "\n".join([*lines, line])
 
 
 def _tla_call(section: Section) -> str:
@@ -376,6 +406,20 @@ def wire_context(protocol: Protocol) -> dict[str, Any]:
         "handover": [_wire_row(each) for each in wire if each.name in handed_over],
         "enums": [{"name": each.name, "members": each.members} for each in enums],
         "tail": _plain_tail(protocol, str),
+        "operations": _wire_operations(protocol),
+    }
+
+
+def _wire_operations(protocol: Protocol) -> dict[str, Any] | None:
+    operations = protocol.operations
+    if operations is None:
+        return None
+    return {
+        "kind": operations.when.field,
+        "kinds": " or ".join(operations.when.members),
+        "count": operations.count,
+        "max": operations.max,
+        "fields": [_wire_row(each) for each in operation_fields(protocol)],
     }
 
 

@@ -20,6 +20,7 @@ from codegen.emit.types import (
     declaration,
     declared_types,
     made_types,
+    operation_fields,
     packet_fields,
     unsigned,
     word_fields,
@@ -55,6 +56,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
             if protocol.tail
             else []
         ),
+        *_operation_defines(protocol, names),
     ]
     return {
         "guarded": [guard.checked(names) for guard in guarded.values()],
@@ -82,6 +84,20 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
         ),
         "choices": [(branch.macro, _where(branch.span)) for branch in numbers.branches[len(numbers.ordered) :]],
     }
+
+
+def _operation_defines(protocol: Protocol, names: Names) -> list[tuple[str, Any]]:
+    fields = operation_fields(protocol)
+    if protocol.operations is None:
+        return []
+    return [
+        (names.macro("operations_max"), protocol.operations.max),
+        (names.macro("operation_size"), fields[-1].offset + fields[-1].size),
+        *(
+            (names.macro("operation", each.name), f"{each.offset} /* {_plural(each.size, 'byte')} */")
+            for each in fields
+        ),
+    ]
 
 
 def _plural(number: int, noun: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from codegen.analysis.lookups import found_first
@@ -10,11 +10,28 @@ from codegen.analysis.step_facts import StepFacts, Steps
 from codegen.c.names import Names, field, variable
 from codegen.emit.steps import element_type
 from codegen.emit.types import c_type, memory_layout, struct_layout
-from codegen.ir import Enum, Pass, Protocol, Record, Section, TableLayout, expect
+from codegen.ir import (
+    POSITION,
+    Enum,
+    OperationsLayout,
+    Pass,
+    Protocol,
+    Record,
+    Section,
+    TableLayout,
+    When,
+    expect,
+)
 from codegen.ir.measure import width_bits
 
 HIDDEN_BITS_MAX = 32
 GUARDED = ("spin_lock", "res_spin_lock")
+
+LOCALS = (
+    *("message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"),
+    *("run", "operations", "operation", "operation_environment", "number", "payload", "context"),
+)
+"""Locals and parameters of the functions that look cells up."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +182,48 @@ Lookups = dict[Sought, Lookup]
 
 
 @dataclass(frozen=True)
-class Hook:
+class Group:
+    """Sections that run for each operation of a message."""
+
+    number: int
+    function: str
+    """The C function that runs them for one operation."""
     calls: tuple[Call, ...]
+    late: tuple[Lookup, ...]
+    """Lookups, each right before a section."""
+    given: tuple[Member, ...]
+    """Fields that the sections read of the message itself, or of what earlier operations made of it."""
+    changed: tuple[Member, ...]
+    """Fields of the message itself that they write."""
+    stored: tuple[str, ...]
+    """Fields of an operation that they write."""
+    environment_given: tuple[Member, ...]
+    """Fields of env that they read and that the hook sets."""
+    position: bool
+    """Whether they read env.position."""
+    when: str
+    """The condition that the group is for a message that has operations; empty if it is for all of them."""
+
+    @property
+    def environment(self) -> bool:
+        return any(call.function.environment for call in self.calls)
+
+    @property
+    def skips(self) -> bool:
+        return any(call.skips for call in self.calls)
+
+    @property
+    def loses(self) -> bool:
+        return any(call.loses for call in self.calls)
+
+
+Part = Call | Group
+
+
+@dataclass(frozen=True)
+class Hook:
+    parts: tuple[Part, ...]
+    """Its sections and groups, in order."""
     lookups: tuple[Lookup, ...]
     """Lookups before the first section."""
     late: tuple[Lookup, ...]
@@ -178,18 +235,28 @@ class Hook:
     """Whether, in a sweep, a section may end the chunk after another one wrote the message."""
 
     @property
+    def calls(self) -> tuple[Call, ...]:
+        """Returns the sections, without those of groups."""
+        return tuple(part for part in self.parts if isinstance(part, Call))
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Group))
+
+    @property
     def missing(self) -> str:
         """Returns the condition that a lookup before the first section found no cell."""
         return " || ".join(f"!{lookup.element}" for lookup in self.lookups)
 
     @property
     def skips(self) -> bool:
-        return any(call.skips for call in self.calls)
+        return any(part.skips for part in self.parts)
 
     @property
     def guarded(self) -> bool:
         """Whether a section works on a guarded cell, which adds paths that mostly set or clear a value."""
-        return any(call.function.atomic in GUARDED for call in self.calls)
+        calls = [*self.calls, *(call for group in self.groups for call in group.calls)]
+        return any(call.function.atomic in GUARDED for call in calls)
 
 
 class Hooks:
@@ -211,11 +278,18 @@ class Hooks:
         current: set[Sought] = set()  # Lookups that used the index's current value.
         unsure: set[Sought] = set()  # Lookups after which the hook went on without a cell.
         sure = found_first(
-            (self._tables[section.table], section.when is None, self._steps[section.step.name].written)
+            (self._tables[section.table], section.when is None and not section.group, self._changed_by(section))
             for section in sections
         )
-        calls = []
+        parts: list[Part] = []
         for position, section in enumerate(sections):
+            changed = self._changed_by(section)
+            if section.group:
+                if position == 0 or sections[position - 1].group != section.group:
+                    parts.append(self._group(section.group, sure, written))
+                written.update(changed)
+                current = {(table, index) for table, index in current if index not in changed}
+                continue
             key = (section.table, section.index)
             there = key in current
             again = not there and (section.index in written or section.when is not None)
@@ -230,11 +304,65 @@ class Hooks:
                 unsure.add(key)
             lookup = found if key in unsure else None
             call = self._call(section, found, lookup, _index_text(section), last, below=below)
-            calls.append(replace(call, found_by_earlier=lookup is not None and not again))
-            changed = self._steps[section.step.name].written
+            parts.append(replace(call, found_by_earlier=lookup is not None and not again))
             written.update(changed)
             current = {(table, index) for table, index in current if index not in changed}
-        return self._made(calls, early, late)
+        return self._made(parts, early, late)
+
+    def _changed_by(self, section: Section) -> tuple[str, ...]:
+        """Returns the fields of the message that a section may leave changed, after its group if it is in one."""
+        own = self._protocol.of_operation() if section.group else ()
+        return tuple(name for name in self._steps[section.step.name].written if name not in own)
+
+    def _group(self, number: int, sure: dict[str, int], written_before: set[str]) -> Group:
+        """Describes a group.
+
+        sure: numbers that indices are known to be less than until they are written.
+        """
+        protocol, own = self._protocol, self._protocol.of_operation()
+        sections = protocol.groups[number - 1]
+        changed = {name for section in sections for name in self._changed_by(section)}
+        written = (written_before | changed) - {*own}
+        steps = [self._steps[section.step.name] for section in sections]
+        read = {name for facts in steps for name in facts.message_read}
+        read |= {_index(section) for section in sections}
+        read |= {section.when.field for section in sections if section.when is not None}
+        stored = {name for facts in steps for name in facts.written if name in own}
+        late: Lookups = {}
+        current: set[Sought] = set()
+        calls = []
+        for section in sections:
+            key, index = (section.table, section.index), _index(section)
+            found = late.setdefault(key, self._lookup(section, late))
+            below = min(self._bounds(index, written, {} if index in own else sure), default=None)
+            call = self._call(section, found, found, _index_text(section), last=False, below=below)
+            calls.append(replace(call, found_by_earlier=key in current))
+            if section.when is None:
+                current.add(key)
+            now = self._steps[section.step.name].written
+            written.update(now)
+            current = {(table, name) for table, name in current if name not in now}
+        environment = {name for facts in steps for name in facts.environment_read}
+        operations = expect(protocol.operations, OperationsLayout)
+        return Group(
+            number,
+            self._names.function("group", str(number)),
+            tuple(call for call in self._hidden(calls) if isinstance(call, Call)),
+            tuple(late.values()),
+            self._members(protocol.message, (read | changed) - {*own}),
+            self._members(protocol.message, changed),
+            tuple(name for name in operations.fields if name in stored),
+            self._members(protocol.environment, environment - {"index", POSITION}),
+            POSITION in environment,
+            self._when(operations.groups[number - 1]),
+        )
+
+    def _bounds(self, index: str, written: set[str], sure: dict[str, int]) -> list[int]:
+        """Returns numbers that an index is below; none if a step may have written it since it was known."""
+        if index in written:
+            return []
+        hashed = [one.capacity for one in self._protocol.hashes if one.field == index]
+        return [*hashed, *([sure[index]] if index in sure else [])]
 
     def fields(self, names: tuple[str, ...], sections: tuple[Section, ...]) -> tuple[str, ...]:
         """Returns the fields among `names` that the sections of a hook write, in the order of `names`."""
@@ -247,7 +375,7 @@ class Hooks:
             "swept", element_type(self._names, self._protocol, one.each), self._element_function(one.each), "index"
         )
         late: Lookups = {}
-        calls = []
+        calls: list[Call] = []
         for position, section in enumerate(one.sections):
             last = position == len(one.sections) - 1
             if section.table == one.each:
@@ -260,22 +388,24 @@ class Hooks:
         restored = any(call.fails and call.contended == "drop" and any(written[:at]) for at, call in enumerate(calls))
         return replace(self._made(calls, {("", None): swept}, late), restored=restored)
 
-    def _made(self, calls: list[Call], early: Lookups, late: Lookups) -> Hook:
+    def _made(self, parts: Iterable[Part], early: Lookups, late: Lookups) -> Hook:
+        parts = list(parts)
+        calls = [call for part in parts for call in (part.calls if isinstance(part, Group) else (part,))]
         steps = [self._steps[call.function.step_name] for call in calls]
         return Hook(
-            self._hidden(calls),
+            self._hidden(parts),
             tuple(early.values()),
             tuple(late.values()),
-            any(call.function.environment for call in calls),
+            any(
+                bool(part.environment_given) if isinstance(part, Group) else part.function.environment for part in parts
+            ),
             any("now" in facts.environment_read for facts in steps),
             any("cpu" in facts.environment_read for facts in steps),
         )
 
     def _lookup(self, section: Section, *taken: Lookups) -> Lookup:
         used = {lookup.element for group in taken for lookup in group.values()}
-        element = variable(
-            section.table, {"message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"} | used
-        )
+        element = variable(section.table, {*LOCALS, *used})
         return Lookup(
             element,
             element_type(self._names, self._protocol, section.table),
@@ -321,15 +451,15 @@ class Hooks:
             after_skip=False,
             hides_skip=False,
             left_out=late and not within,
-            when=self._when(section),
+            when=self._when(section.when),
         )
 
-    def _when(self, section: Section) -> str:
-        if section.when is None:
+    def _when(self, when: When | None) -> str:
+        if when is None:
             return ""
-        asked = f"message->{field(section.when.field)}"
-        kind = expect(self._protocol.message.field(section.when.field), Enum)
-        tests = [f"{asked} == {self._names.member(kind, member)}" for member in section.when.members]
+        asked = f"message->{field(when.field)}"
+        kind = expect(self._protocol.message.field(when.field), Enum)
+        tests = [f"{asked} == {self._names.member(kind, member)}" for member in when.members]
         return " ||\n\t    ".join(" || ".join(tests[at : at + 2]) for at in range(0, len(tests), 2))
 
     def _is_within(self, section: Section, below: int | None) -> bool:
@@ -339,20 +469,27 @@ class Hooks:
         indices = 1 << width_bits(self._protocol.message.field(_index(section)))
         return indices <= self._tables[section.table].capacity
 
-    def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:
-        """Adds to each call which fields to hide before it, and whether sections may have been skipped."""
-        found: list[Call] = []
+    def _hidden(self, parts: Iterable[Part]) -> tuple[Part, ...]:
+        """Adds to each call which fields to hide before it, and whether sections may have been skipped.
+
+        The changes of a group come from a map, so the verifier knows nothing of them.
+        """
+        found: list[Part] = []
         written: set[str] = set()
         tested: set[str] = set()
         hidden_before: set[str] = set()
-        message = self._protocol.message
-        for at, call in enumerate(calls):
+        message, parts = self._protocol.message, list(parts)
+        for at, call in enumerate(parts):
+            if isinstance(call, Group):
+                found.append(call)
+                continue
             facts = self._steps[call.function.step_name]
             read = facts.message_read
             known = written | (tested if call.function.atomic in GUARDED else hidden_before if call.retries else set())
             hidden = {name for name in known & read if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
             after_skip = any(before.skips for before in found)
-            hides_skip = call.skips and call.retries and any(after.retries for after in calls[at + 1 :])
+            retried_later = any(isinstance(after, Call) and after.retries for after in parts[at + 1 :])
+            hides_skip = call.skips and call.retries and retried_later
             found.append(
                 replace(call, hidden=self._members(message, hidden), after_skip=after_skip, hides_skip=hides_skip)
             )

@@ -54,9 +54,10 @@ def terms(protocol: Protocol) -> bytes:
     Two builds with the same terms understand each other's messages, and neither ends a lease before the other's
     clients do.
     """
-    return _digest(
-        ["terms", protocol.name, list(map(repr, packet_fields(protocol))), repr(protocol.tail), _meaning(protocol)]
-    )
+    described = ["terms", protocol.name, list(map(repr, packet_fields(protocol))), repr(protocol.tail)]
+    if protocol.operations is not None:
+        described.append(repr(protocol.operations))
+    return _digest([*described, _meaning(protocol)])
 
 
 def _meaning(protocol: Protocol) -> list[Any]:

@@ -13,7 +13,7 @@ from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.restore import restore_context
 from codegen.emit.stack import Stack, message_layout
 from codegen.emit.steps import element_type, is_lined, value_type
-from codegen.emit.types import bytes_alignment, c_type, handover_place, packet_fields
+from codegen.emit.types import bytes_alignment, c_type, handover_place, operation_fields, packet_fields
 from codegen.ir import TERMS, Bytes, Protocol, Section, Table, TableLayout, expect
 from codegen.ir.measure import is_scalar, width_bits
 
@@ -70,13 +70,16 @@ class Programs:
             )
         return found
 
-    def _stores(self, changed: tuple[str, ...]) -> list[str]:
-        """Returns calls that write these fields into the packet."""
+    def _stores(self, changed: tuple[str, ...], part: str = "wire") -> list[str]:
+        """Returns calls that write these fields into the packet, or into one of its operations.
+
+        part: `wire` or `operation`, which starts the names of the macros with the offsets.
+        """
         found = []
-        for each in packet_fields(self.protocol):
+        for each in operation_fields(self.protocol) if part == "operation" else packet_fields(self.protocol):
             if each.name not in changed:
                 continue
-            offset, member = self.names.macro("wire", each.name), f"message->{field(each.name)}"
+            offset, member = self.names.macro(part, each.name), f"message->{field(each.name)}"
             if not is_scalar(each.type):
                 found.append(
                     f"stepwise_replace_block(payload, {offset}, {each.size}, {member}.bytes, "
@@ -119,10 +122,40 @@ class Programs:
             "handover": bool(self.protocol.handover),
             "encode_forwarded": self._encode_forwarded(),
             "tail": tail_macros(self.protocol, self.names),
+            "operations": self._operations(),
+            "groups": [
+                {"group": group, "stores": self._stores(group.stored, "operation")} for group in self.xdp.groups
+            ],
+            "group_environment": any(group.environment_given for group in self.xdp.groups),
             "ahead": self._ahead(),
             "decode_handed_over": self.names.function(
                 "message", "decode", *(["handed", "over"] if self.protocol.handover else [])
             ),
+        }
+
+    def _operations(self) -> dict[str, Any] | None:
+        """Describes what a program needs for operations; None if messages have none.
+
+        touched: the cells that a group looks up with an index that each operation has, to be read ahead.
+        """
+        if self.protocol.operations is None:
+            return None
+        own = self.protocol.of_operation()
+        tables = {section.table for section in self.protocol.xdp if section.group}
+        touched = [
+            {
+                "element_type": element_type(self.names, self.protocol, table.name),
+                "function": self.names.function(table.name, "element"),
+                "index": field(table.index),
+            }
+            for table in self.protocol.tables
+            if table.name in tables and table.index in own
+        ]
+        return {
+            "of": self.names.function("operations", "of"),
+            "touched": touched,
+            "size": self.names.macro("operation_size"),
+            "max": self.names.macro("operations_max"),
         }
 
     def _ahead(self) -> dict[str, Any] | None:

@@ -292,6 +292,11 @@ def packet_fields(protocol: Protocol) -> tuple[WireField, ...]:
     return wire_fields(protocol.message, (*protocol.wire, *protocol.handover))
 
 
+def operation_fields(protocol: Protocol) -> tuple[WireField, ...]:
+    """Returns the fields of an operation, with their offsets into it; none if messages have no operations."""
+    return wire_fields(protocol.message, protocol.operations.fields) if protocol.operations else ()
+
+
 def handover_place(protocol: Protocol) -> tuple[str, int]:
     """Returns the first field of the handover and the bytes of all its fields, which are adjacent.
 

@@ -46,6 +46,8 @@ from codegen.ir.nodes import (
 )
 from codegen.ir.protocol import (
     EPOCH,
+    OPERATIONS,
+    POSITION,
     TERMS,
     USER_ONLY,
     VERDICTS,
@@ -54,6 +56,7 @@ from codegen.ir.protocol import (
     Budget,
     Drain,
     HashIndex,
+    OperationsLayout,
     Pass,
     Protocol,
     Recovery,
@@ -62,6 +65,7 @@ from codegen.ir.protocol import (
     TableLayout,
     TailLayout,
     When,
+    of_operation,
 )
 from codegen.ir.types import (
     Array,
@@ -82,6 +86,8 @@ from codegen.ir.types import (
 
 __all__ = [
     "EPOCH",
+    "OPERATIONS",
+    "POSITION",
     "TERMS",
     "USER_ONLY",
     "VERDICTS",
@@ -121,6 +127,7 @@ __all__ = [
     "Logic",
     "Loop",
     "Not",
+    "OperationsLayout",
     "Pass",
     "Path",
     "Protocol",
@@ -149,4 +156,5 @@ __all__ = [
     "Var",
     "When",
     "expect",
+    "of_operation",
 ]

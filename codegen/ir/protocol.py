@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codegen.ir.nodes import Step
@@ -47,6 +48,11 @@ class Section:
     """Leaves of a user section that drop a message, on which the daemon runs the hook again later."""
     when: When | None = None
     """Messages that the section is for; None means all. For all others the step continues and changes nothing."""
+    group: int = 0
+    """Number of its group, from 1 on; 0 if it runs for the message itself.
+
+    All sections of a group run for the first operation of a message, then for the second, and so on.
+    """
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,24 @@ class TailLayout:
     """The message's field with the number of bytes."""
     over: int
     max: int
+
+
+@dataclass(frozen=True)
+class OperationsLayout:
+    """The operations after the fixed part of a message that `when` lists. No other message has operations.
+
+    A group of sections runs for each operation. There the message has the operation's values in place of its own
+    `fields`, and its hashes are computed from them.
+    """
+
+    when: When
+    count: str
+    """The message's field with the number of operations."""
+    max: int
+    fields: tuple[str, ...]
+    """Fields of the message, in their order in an operation."""
+    groups: tuple[When | None, ...] = ()
+    """For each group of xdp, the messages that it is for; None means all that have operations."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +196,12 @@ class Recovery:
     step: Step
 
 
+OPERATIONS = "operations"
+"""The name of a message's operations in conformance, in Python and in C."""
+
+POSITION = "position"
+"""The field of env with the number of the operation, from 0, for which a group runs."""
+
 EPOCH = "epoch"
 """The message's field with the epoch, in which a drain counts numbers."""
 
@@ -182,6 +212,15 @@ TERMS = "terms"
 
 USER_ONLY = ("age", "peer", "token", "validated", "random")
 """The fields of env that only steps of the user hook have."""
+
+
+def of_operation(operations: OperationsLayout | None, hashes: Iterable[HashIndex]) -> tuple[str, ...]:
+    """Returns the fields of the message that each operation has a value of its own for, with the hashes of them."""
+    found = list(operations.fields) if operations else []
+    for one in hashes:
+        if one.source in found:
+            found.append(one.field)
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -204,7 +243,7 @@ class Protocol:
     env: Record
     """The fields random (Bytes(8)), index (UInt(32)), and those that the layout asks for.
 
-    It may ask for now, cpu, age, terms, peer, token and validated.
+    It may ask for now, cpu, age, terms, peer, token and validated. With operations there is position.
     """
     tick_ns: int | None
     """Length of a tick of env.now, a power of two; None without a clock."""
@@ -224,6 +263,7 @@ class Protocol:
     forwards: tuple[str, ...] = ()
     """Wire fields that xdp writes into a packet that it forwards, beside the handover."""
     tail: TailLayout | None = None
+    operations: OperationsLayout | None = None
     restore: Restore | None = None
     drain: Drain | None = None
     recovery: Recovery | None = None
@@ -237,6 +277,16 @@ class Protocol:
     def __repr__(self) -> str:
         """Returns a short text: a failed test would otherwise print every node of every step."""
         return f"<Protocol {self.name}>"
+
+    @property
+    def groups(self) -> tuple[tuple[Section, ...], ...]:
+        """Returns the sections of each group of xdp."""
+        count = len(self.operations.groups) if self.operations else 0
+        return tuple(tuple(one for one in self.xdp if one.group == number) for number in range(1, count + 1))
+
+    def of_operation(self) -> tuple[str, ...]:
+        """Returns the message's fields that each operation has a value of its own for; none without operations."""
+        return of_operation(self.operations, self.hashes)
 
     @property
     def daemon_steps(self) -> tuple[Step, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from codegen import ir
 from codegen.ir.measure import width_bits
 from codegen.layout.context import Context
-from codegen.layout.schema import Local
+from codegen.layout.schema import GroupModel, Local
 from codegen.layout.source import Place
 from codegen.layout.versions import version
 
@@ -75,7 +75,8 @@ def check_ahead(context: Context) -> None:
     """Checks the table with `ahead`: xdp must step it, and know a packet's index on arrival."""
     layout = context.layout
     tables = [name for name, table in layout.tables.items() if table.ahead]
-    stepped = {table for section in layout.hooks.xdp for table in section if table in layout.tables}
+    sections = [one for one in layout.hooks.xdp if not isinstance(one, GroupModel)]
+    stepped = {table for section in sections for table in section if table in layout.tables}
     for at, name in enumerate(tables):
         place: Place = ("tables", name, "ahead")
         index = layout.tables[name].index.removeprefix("msg.")

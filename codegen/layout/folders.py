@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codegen.display import Display
 from codegen.errors import SpecError
-from codegen.layout import schema
+from codegen.layout import files
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 LIBRARY = REPOSITORY / "spec" / "lib"
@@ -46,7 +46,7 @@ class Folders:
 
 def used_folders(spec: Path) -> list[Path]:
     """Returns the folders of the layouts in `use`, because a protocol's steps may extend modules there."""
-    return [folder for folder in schema.used_folders(spec / "layout.yaml") if folder != spec]
+    return [folder for folder in files.used_folders(spec / "layout.yaml") if folder != spec]
 
 
 def _display(spec: Path, others: tuple[Path, ...]) -> Display:

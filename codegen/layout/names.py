@@ -14,8 +14,11 @@ from codegen.layout.schema import RecordType
 from codegen.layout.sections import SectionPlan
 from codegen.layout.source import Place
 
-MAPS = ("counters", "message_state", "sweep_state")
+MAPS = ("counters", "message_state", "operations_state", "sweep_state")
 """Maps that the generator adds to those of the layout."""
+
+OPTIONS = ("contended", "reads", "again", "when", "each", "sections")
+"""Keys beside a table's name in a section or in a group."""
 
 SECTIONS = ("license", "tc", "xdp")
 """Sections of the object file. Their names are symbols there, as those of maps are."""
@@ -95,7 +98,7 @@ def _check_tables(context: Context) -> None:
     protocol = snake(context.layout.protocol)
     for called in context.layout.tables:
         place: Place = ("tables", called)
-        if called in ("message", "contended", "reads", "again", "when", *MAPS, *SECTIONS):
+        if called in ("message", *OPTIONS, *MAPS, *SECTIONS):
             context.complain(place, f"a table cannot be called {called}", "choose another name")
         elif called in LIBRARY_FUNCTIONS:
             context.complain(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.errors import Errors
-from codegen.layout import schema
+from codegen.layout import files
 from codegen.layout.folders import Folders
 from codegen.layout.schema import Older
 from codegen.layout.versions import version
@@ -22,7 +22,7 @@ def older_of(spec: Path) -> Older | None:
     Raises SpecErrors.
     """
     folders, errors = Folders.of(spec), Errors()
-    read = schema.read(folders.layout, folders.others, None, folders.display, errors)
+    read = files.read(folders.layout, folders.others, None, folders.display, errors)
     errors.raise_if_any()
     return read[0].older if read else None
 

@@ -6,14 +6,15 @@ from typing import Any
 
 from codegen.errors import Errors, FileMissing, LayoutInconsistent
 from codegen.ir import Span
-from codegen.layout import schema
+from codegen.layout import files
 from codegen.layout.folders import Folders
+from codegen.layout.schema import Layout
 from codegen.layout.source import Source
 
 
 def read_layout(
     folders: Folders, override: dict[str, Any] | Source | None, name: str | None, errors: Errors
-) -> tuple[schema.Layout, Source] | None:
+) -> tuple[Layout, Source] | None:
     """Returns the layout and the places of its keys; None after reporting errors.
 
     name: the required name of the protocol, if any.
@@ -28,7 +29,7 @@ def read_layout(
             )
         )
         return None
-    found = schema.read(folders.layout, folders.others, override, folders.display, errors)
+    found = files.read(folders.layout, folders.others, override, folders.display, errors)
     if found is not None and name not in (None, found[0].protocol):
         errors.add(
             LayoutInconsistent(

@@ -16,6 +16,7 @@ from codegen.ir.measure import WORD_BITS, width_bits
 from codegen.layout import consistency, names
 from codegen.layout.context import Context
 from codegen.layout.drain import DrainPlan, RecoveryPlan, plan_drain, plan_recovery
+from codegen.layout.operations import resolve_operations
 from codegen.layout.schema import (
     Age,
     Layout,
@@ -66,6 +67,11 @@ class Resolved:
     recovery: RecoveryPlan | None = None
     age_until: int | None = None
     token: str | None = None
+    operations: ir.OperationsLayout | None = None
+
+    def of_operation(self) -> tuple[str, ...]:
+        """Returns the message's fields that each operation has a value of its own for; none without operations."""
+        return ir.of_operation(self.operations, self.hashes)
 
     def hooks(self) -> list[list[SectionPlan]]:
         """Returns the sections of each hook, and of each pass of the sweep and of restore."""
@@ -96,14 +102,15 @@ class Resolver:
         tables = {name: self.table(name) for name in self.context.layout.tables}
         tail = self.tail()
         message = self.message(tail)
-        env = self.environment()
+        operations = resolve_operations(self.context, message)
+        env = self.environment(operations)
         names.check_module(self.context)
         names.check_names(self.context)
         consistency.check_indices(self.context, message, tables)
         consistency.check_wire(self.context, message)
         self.check_forwards()
-        hooks, sections = self.context.layout.hooks, Sections(self.context)
-        xdp, tc = sections.hook("xdp", hooks.xdp, message), sections.hook("tc", hooks.tc, message)
+        sections = Sections(self.context)
+        xdp, tc = sections.xdp(message), sections.tc(message)
         user = sections.user()
         sweep, restored = sections.sweep(), sections.restored()
         consistency.check_restore(self.context, tables)
@@ -134,6 +141,7 @@ class Resolver:
             recovery,
             self.age_until,
             self.token,
+            operations,
         )
 
     # --- Records and tables -------------------------------------------------------------------------------
@@ -247,7 +255,7 @@ class Resolver:
                 ("forwards",), "there is `forwards`, but no user hook", "remove it, or add hooks.user"
             )
 
-    def environment(self) -> ir.Record:
+    def environment(self, operations: ir.OperationsLayout | None) -> ir.Record:
         fields: list[tuple[str, ir.Type]] = []
         clock = self.context.layout.env.now
         if clock is not None:
@@ -296,6 +304,8 @@ class Resolver:
             self.for_user_hook("token")
             self.token = self.shown(self.context.layout.env.token.field)
             fields += [("token", ir.Bytes(TOKEN_BYTES)), ("validated", ir.Bool())]
+        if operations is not None:
+            fields.append((ir.POSITION, ir.UInt(max(1, (operations.max - 1).bit_length()))))
         fields += [("random", ir.Bytes(8)), ("index", ir.UInt(32))]
         return ir.Record("env", tuple(fields))
 

@@ -1,23 +1,15 @@
-"""Defines the keys of a protocol's layout.yaml, and reads it.
+"""Defines the keys of a protocol's layout.yaml.
 
-The models below are the schema; spec/layout.schema.json is made from them. Reading merges the
-files that a layout uses, and reports each error at its line (source.py). resolve.py finds
-what the names refer to.
+The models below are the schema; spec/layout.schema.json is made from them. files.py reads a layout,
+and resolve.py finds what the names refer to.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, WithJsonSchema
-
-from codegen.display import Display
-from codegen.errors import Errors, FileMissing
-from codegen.ir import Span
-from codegen.layout.source import Place, Source, complaints, parse, text_of
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, WithJsonSchema
 
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME)]
@@ -268,10 +260,27 @@ UserHook = Annotated[
 ]
 
 
+class GroupModel(Strict):
+    """Sections that run for each operation of a message: all of them for the first, then for the second, and so on."""
+
+    each: Literal["operation"]
+    when: WhenText | None = None
+    sections: list[HookSectionText] = Field(min_length=1)
+
+
+def xdp_tag(value: Any) -> str:
+    return "group" if isinstance(value, GroupModel) or (isinstance(value, dict) and "sections" in value) else "section"
+
+
+XdpText = Annotated[
+    Annotated[HookSectionText, Tag("section")] | Annotated[GroupModel, Tag("group")], Discriminator(xdp_tag)
+]
+
+
 class Hooks(Strict):
     """Lists of sections by hook. user may also be one section, which reads a whole table or one of its cells."""
 
-    xdp: list[HookSectionText] = Field(min_length=1)
+    xdp: list[XdpText] = Field(min_length=1)
     user: UserHook | None = None
     tc: list[HookSectionText] = []
 
@@ -286,6 +295,20 @@ class TailModel(Strict):
     length: Name
     over: Bound
     max: Bound
+
+
+class OperationsModel(Strict):
+    """The operations that follow the fixed part of a message of one of the kinds in `when`.
+
+    count: the message's field that holds their number, which is at most `max`.
+
+    fields: the message's fields that each operation has a value of its own for.
+    """
+
+    when: WhenText
+    count: Name
+    max: Bound
+    fields: list[Name] = Field(min_length=1)
 
 
 class PassModel(Strict):
@@ -455,6 +478,7 @@ class Layout(Strict):
     handover: dict[Name, TypeText] = {}
     local: dict[Name, LocalText] = {}
     tail: TailModel | None = None
+    operations: OperationsModel | None = None
     forwards: list[Name] = []
     tables: dict[Name, TableModel] = Field(min_length=1)
     hooks: Hooks
@@ -485,109 +509,3 @@ def json_schema() -> str:
 def unwrapped(text: str) -> str:
     """Puts each paragraph of a docstring on one line, for editors that wrap by themselves."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-
-
-# --- Reading --------------------------------------------------------------------------------------------
-
-
-def read(
-    path: Path, folders: Sequence[Path], override: dict[str, Any] | Source | None, display: Display, errors: Errors
-) -> tuple[Layout, Source] | None:
-    """Reads a layout and the layouts that it uses. Returns None after reporting errors.
-
-    override: errors in a Source are reported at its own places, errors in a dict at `override:1:1`.
-    """
-    source = load(path, folders, display, errors, ())
-    if source is None or errors.found:
-        return None
-    if isinstance(override, dict):
-        override = Source.placed(override, Span("override", 1, 1))
-    if override is not None:
-        source = merged(source, override, is_override=True)
-    try:
-        return Layout.model_validate(source.values), source
-    except ValidationError as error:
-        for complaint in complaints(error, source, Layout):
-            errors.add(complaint)
-    return None
-
-
-def used_folders(path: Path) -> list[Path]:
-    """Returns the folders of the existing layouts that a layout names in `use`. It reports no errors."""
-    quiet = Errors()
-    text = text_of(path, path.name, quiet)
-    own = parse(text, path.name, quiet) if text is not None else None
-    found: list[Path] = []
-    for name in own.values.get("use", []) if own else ():
-        used = path.parent / str(name)
-        if used.is_file() and used.resolve().parent not in found:
-            found.append(used.resolve().parent)
-    return found
-
-
-def load(
-    path: Path, folders: Sequence[Path], display: Display, errors: Errors, above: tuple[Path, ...]
-) -> Source | None:
-    """Reads one file and merges it over the files that it uses."""
-    text = text_of(path, display.name(path), errors)
-    own = parse(text, display.name(path), errors) if text is not None else None
-    if own is None:
-        return None
-    base: Source | None = None
-    used = own.values.get("use", [])
-    for at, name in enumerate(used if isinstance(used, list) else []):
-        if not isinstance(name, str):
-            continue  # The schema's validation reports it.
-        candidates = [path.parent / name, *(folder / Path(name).name for folder in folders)]
-        found = next((candidate.resolve() for candidate in candidates if candidate.is_file()), None)
-        if found is None or found in above:
-            reason = "does not exist" if found is None else "uses this one, so they use each other"
-            errors.add(
-                FileMissing(
-                    own.span("use", at),
-                    f"the layout {name} {reason}",
-                    f"it was looked for in {', '.join(display.name(one.parent) for one in candidates)}",
-                )
-            )
-            continue
-        other = load(found, folders, display, errors, (*above, path.resolve()))
-        if other is not None:
-            base = other if base is None else merged(base, other)
-    own.files = [path.resolve()]
-    return own if base is None else merged(base, own)
-
-
-def merged(base: Source, over: Source, is_override: bool = False) -> Source:
-    """Merges `over` over `base`: mappings key by key, members of enums appended, other values replaced.
-
-    An override replaces enums too. If it only adds to a mapping, the mapping keeps its place in the layout, so a
-    missing key is reported there.
-    """
-    spans = dict(base.spans)
-
-    def merge(old: Any, new: Any, path: Place) -> Any:
-        both_mappings = isinstance(old, dict) and isinstance(new, dict)
-        if not (is_override and both_mappings):
-            spans[path] = over.spans[path]
-        if both_mappings:
-            result = dict(old)
-            for key, value in new.items():
-                result[key] = (
-                    merge(old[key], value, (*path, key)) if key in old else take(value, (*path, key), (*path, key))
-                )
-            return result
-        if not is_override and path and path[-1] == "enum" and isinstance(old, list) and isinstance(new, list):
-            for at in range(len(new)):
-                spans[(*path, len(old) + at)] = over.spans[(*path, at)]
-            return old + new
-        return take(new, path, path)
-
-    def take(value: Any, path: Place, there: Place) -> Any:
-        spans[path] = over.spans[there]
-        pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        for key, below in pairs:
-            take(below, (*path, key), (*there, key))
-        return value
-
-    values = merge(base.values, over.values, ())
-    return Source(values, spans, base.files + over.files)

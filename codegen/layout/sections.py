@@ -7,6 +7,7 @@ from typing import Any
 
 from codegen import ir
 from codegen.layout.context import Context
+from codegen.layout.schema import GroupModel
 from codegen.layout.source import Place
 
 
@@ -29,6 +30,8 @@ class SectionPlan:
     """Label of a Drop after which the daemon runs the user hook on the message again."""
     when: ir.When | None = None
     """Messages that the section is for; None means all."""
+    group: int = 0
+    """Number of its group of xdp, from 1 on; 0 if it is in none."""
 
     @property
     def daemon(self) -> bool:
@@ -42,25 +45,59 @@ class Sections:
     def __init__(self, context: Context):
         self.context = context
 
-    def hook(self, name: str, texts: list[dict[str, Any]], message: ir.Record) -> list[SectionPlan]:
-        """Reads the sections of xdp or tc. The last one must be for all messages, because it ends the hook."""
-        plans = []
-        for at, text in enumerate(texts):
-            place: Place = ("hooks", name, at)
-            plan = self.section({key: value for key, value in text.items() if key != "when"}, place)
-            if plan is not None and "when" in text:
-                plan = replace(plan, when=self.when(text["when"], (*place, "when"), message))
-                if at == len(texts) - 1:
-                    self.context.complain(
-                        (*place, "when"),
-                        f"{plan.step} is the last section of {name}",
-                        "remove `when`: the last section must handle every message",
-                    )
-            plans.append(plan)
-        return [plan for plan in plans if plan is not None]
+    def xdp(self, message: ir.Record) -> list[SectionPlan]:
+        """Reads the sections of xdp, with those of its groups."""
+        plans: list[SectionPlan] = []
+        number = 0
+        for at, item in enumerate(self.context.layout.hooks.xdp):
+            place: Place = ("hooks", "xdp", at)
+            if not isinstance(item, GroupModel):
+                plans += self.hook_section(item, place, message)
+                continue
+            number += 1
+            for inner, text in enumerate(item.sections):
+                found = self.hook_section(text, (*place, "sections", inner), message)
+                plans += [replace(plan, group=number) for plan in found]
+        self.check_last("xdp", plans)
+        return plans
 
-    def when(self, text: Any, place: Place, message: ir.Record) -> ir.When | None:
-        """Reads `when`: an enum field of the message, and some of its members."""
+    def tc(self, message: ir.Record) -> list[SectionPlan]:
+        """Reads the sections of tc."""
+        texts = enumerate(self.context.layout.hooks.tc)
+        plans = [plan for at, text in texts for plan in self.hook_section(text, ("hooks", "tc", at), message)]
+        self.check_last("tc", plans)
+        return plans
+
+    def hook_section(self, text: dict[str, Any], place: Place, message: ir.Record) -> list[SectionPlan]:
+        """Reads one section of xdp or tc. Returns none after reporting an error."""
+        plan = self.section({key: value for key, value in text.items() if key != "when"}, place)
+        if plan is None:
+            return []
+        return [replace(plan, when=self.when(text["when"], (*place, "when"), message))] if "when" in text else [plan]
+
+    def check_last(self, hook: str, plans: list[SectionPlan]) -> None:
+        """Checks that the last section of a hook is for all messages, because it ends the hook."""
+        if not plans:
+            return
+        last = plans[-1]
+        if last.group:
+            self.context.complain(
+                last.position[:3],
+                f"{hook} ends with a group, which does not run for messages without operations",
+                "add a section behind it, which ends the hook for every message",
+            )
+        elif last.when is not None:
+            self.context.complain(
+                (*last.position[:-1], "when"),
+                f"{last.step} is the last section of {hook}",
+                "remove `when`: the last section must handle every message",
+            )
+
+    def when(self, text: Any, place: Place, message: ir.Record, maybe_all: bool = False) -> ir.When | None:
+        """Reads `when`: an enum field of the message, and some of its members.
+
+        maybe_all: whether it may list all members.
+        """
         if not isinstance(text, dict):
             self.context.complain(
                 place, f"`when` is {text}", "write {kind: [Member]}, with an enum field of the message"
@@ -87,7 +124,7 @@ class Sections:
                 self.context.complain(
                     (*place, field), f"{field} has no member {member}", f"it has {', '.join(kind.members)}"
                 )
-        if set(members) >= set(kind.members):
+        if set(members) >= set(kind.members) and not maybe_all:
             self.context.complain((*place, field), f"`when` lists every member of {field}", "remove `when`")
         return ir.When(field, tuple(member for member in kind.members if member in members))
 

@@ -13,18 +13,13 @@
 #define STEPWISE_BPF_LOOK_AHEAD_H
 
 #include "bpf/stepwise_frame.h"
+#include "bpf/stepwise_touch.h"
 
 /* Packets that the kernel gathers for a device (DEV_MAP_BULK_SIZE). */
 #define STEPWISE_BULK 16u
 /* Number of pairs of cells that a processor presumably has in its caches. A power of two. */
 #define STEPWISE_RECENT 2048u
 #define STEPWISE_DEVICES 64 /* interfaces */
-#define STEPWISE_LINE_BYTES 64u
-/*
- * Offset of the last byte of the first whole line. The values of an array start 8 bytes before a
- * line does.
- */
-#define STEPWISE_LINE_REACH 71u
 
 #ifdef STEPWISE_CONFORM
 /* BPF_PROG_TEST_RUN cannot run a program of a device map. */
@@ -80,19 +75,6 @@ static __always_inline bool stepwise_put_off(const struct xdp_md *context, __u32
 		return false;
 	noted->indices[noted->count++ % STEPWISE_BULK] = index;
 	return true;
-}
-
-/*
- * Reads one byte of every line of an element that consists of whole lines. For other elements, it
- * may miss a line, which costs time. It does not read the start of the element, where a guard may
- * be, because programs cannot read a guard.
- */
-static __always_inline void stepwise_touch(const void *element, __u32 size)
-{
-	STEPWISE_UNROLL
-	for (__u32 at = STEPWISE_LINE_REACH; at < size - 1; at += STEPWISE_LINE_BYTES)
-		*(const volatile __u8 *)(element + at);
-	*(const volatile __u8 *)(element + size - 1);
 }
 
 /*

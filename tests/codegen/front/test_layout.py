@@ -14,7 +14,8 @@ from codegen.display import Display
 from codegen.errors import Errors, SpecErrors
 from codegen.ir import Span
 from codegen.ir.measure import width_bits
-from codegen.layout import schema as layout
+from codegen.layout import files
+from codegen.layout.schema import Layout, json_schema
 from codegen.layout.source import Source
 from tests.codegen.front import kit
 
@@ -22,9 +23,9 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 STEP = "Step(cell, msg) == Reply(cell, msg)"
 
 
-def read(path: Path, override: dict | None = None) -> tuple[layout.Layout, Source]:
+def read(path: Path, override: dict | None = None) -> tuple[Layout, Source]:
     errors = Errors()
-    found = layout.read(path, [], override, Display(path.parent, {}), errors)
+    found = files.read(path, [], override, Display(path.parent, {}), errors)
     errors.raise_if_any()
     assert found is not None
     return found
@@ -162,7 +163,7 @@ def test_a_folder_without_a_layout(tmp_path):
 
 def test_the_schema_is_up_to_date_and_admits_every_layout():
     committed = (REPOSITORY / "spec" / "layout.schema.json").read_text()
-    assert committed == layout.json_schema(), "run `python -m codegen schema`"
+    assert committed == json_schema(), "run `python -m codegen schema`"
     properties = json.loads(committed)["properties"]
     layouts = sorted(REPOSITORY.glob("spec/*/layout.yaml"))
     assert layouts

@@ -11,8 +11,7 @@ from codegen import ir
 from codegen.compile import load
 from codegen.display import Display
 from codegen.errors import Errors, SpecErrors
-from codegen.layout import resolve
-from codegen.layout import schema as layout
+from codegen.layout import files, resolve
 from tests.codegen import locker
 
 ROW = locker.LAYOUT["hooks"]["user"]
@@ -121,7 +120,7 @@ def test_one_section_may_be_a_row(tmp_path: Path) -> None:
 )
 def test_a_layout_is_refused(tmp_path: Path, over: dict[str, Any], said: str, instead: str) -> None:
     folder, errors = locker.write(tmp_path / "locker", over), Errors()
-    read = layout.read(folder / "layout.yaml", [], None, Display(folder, {}), errors)
+    read = files.read(folder / "layout.yaml", [], None, Display(folder, {}), errors)
     if read is not None:
         resolve.resolve(*read, errors)
     line = next((line for line in map(str, errors.found) if said in line), "")

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The operations of a message: equal parts that follow its fixed part. BPF programs and userspace
+ * share this source. The programs go over them in loops whose body the verifier follows once.
+ */
+#ifndef STEPWISE_OPERATIONS_H
+#define STEPWISE_OPERATIONS_H
+
+#include "bpf/stepwise_verifier.h"
+
+/* The operations of the message that is being handled. */
+struct stepwise_operations {
+	__u64 sum;    /* one's complement sum of all of them, as they came */
+	__u64 change; /* of a checksum over them, by what was stored into them */
+	__u32 offset; /* of the first one, from the start of the packet */
+	__u32 count;
+	bool wrong; /* whether one of them has a value outside its type */
+};
+
+/* Calls a function for 0 to count - 1, until it returns nonzero. */
+static __always_inline void
+stepwise_for_each(__u32 count, long (*visit)(__u32 number, void *context), void *context)
+{
+#ifdef __bpf__
+	bpf_loop(count, visit, context, 0);
+#else
+	for (__u32 number = 0; number < count; number++)
+		if (visit(number, context))
+			break;
+#endif
+}
+
+/*
+ * Returns a part's sum or change, as it counts at an offset into the payload. At an odd offset, the
+ * two bytes of each 16 bits are swapped, and modulo 2^16 - 1 that is a shift. Those of many parts
+ * can be added without an overflow.
+ */
+static __always_inline __u64 stepwise_sum_at(__u32 offset, __u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	return offset & 1 ? sum << 8 : sum;
+}
+
+#endif
