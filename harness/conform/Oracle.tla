@@ -18,23 +18,27 @@ CONSTANTS
 Found(table, index) == index < Capacity[table]
 
 Outcome(verdict, ended, continued, cells, msg, writes) ==
-  [verdict |-> verdict, ended |-> ended, continued |-> continued, cells |-> cells, msg |-> msg, writes |-> writes]
+  [verdict |-> verdict, ended |-> ended, continued |-> continued, cells |-> cells, msg |-> msg, writes |-> writes,
+   through |-> FALSE]
 
 \* A section that loses its races.  at: which, 0 for none.  Where it `always`
 \* loses it need not write the cell (a spin_lock is taken before the step is
 \* run); else only a write can lose.  rivals: the cell that another writer put
-\* there, after which it wins; empty where it goes on losing.
-Undisturbed == [at |-> 0, always |-> FALSE, rivals |-> <<>>]
+\* there, after which it wins; empty where it goes on losing.  operation: for
+\* which operation it loses, where it runs for each.
+Undisturbed == [at |-> 0, always |-> FALSE, rivals |-> <<>>, operation |-> 1]
 
-\* The sections of one hook from the first.  `each` is the table that a sweep
+\* The sections of one hook from `start` to `last`.  `through` says that none of
+\* them ended the hook; the verdict is that of a hook that ends there.  `each` is the table that a sweep
 \* goes over and `swept` where it is.  A packet whose last section was left out
 \* is dropped as if that had lost its races: no leaf says what to do with it.  In
 \* a sweep, such a section counts as one that continued.
-RunSections(sections, Step(_, _, _, _), each, swept, trouble, cells0, msg0, env) ==
+RunPart(sections, Step(_, _, _, _), start, last, each, swept, trouble, continued0, cells0, msg0, env) ==
   LET RECURSIVE From(_, _, _, _, _)
       From(at, continued, cells, msg, writes) ==
-        IF at > Len(sections)
-          THEN Outcome(IF continued THEN "Drop" ELSE "Contended", at - 1, continued, cells, msg, writes)
+        IF at > last
+          THEN [Outcome(IF continued THEN "Drop" ELSE "Contended", at - 1, continued, cells, msg, writes)
+                  EXCEPT !.through = TRUE]
           ELSE
             LET table == sections[at].table
                 index == IF table = each THEN swept ELSE TableIndex(table, msg)
@@ -60,7 +64,10 @@ RunSections(sections, Step(_, _, _, _), each, swept, trouble, cells0, msg0, env)
                     IF result.verdict = "Continue"
                       THEN From(at + 1, TRUE, after, result.msg, log)
                       ELSE Outcome(result.verdict, at, FALSE, after, result.msg, log)
-  IN From(1, FALSE, cells0, msg0, <<>>)
+  IN From(start, continued0, cells0, msg0, <<>>)
+
+RunSections(sections, Step(_, _, _, _), each, swept, trouble, cells, msg, env) ==
+  RunPart(sections, Step, 1, Len(sections), each, swept, trouble, FALSE, cells, msg, env)
 
 \* XDP and TC.  The tables in `checked` must have a cell for the packet before
 \* anything is run.
@@ -68,6 +75,40 @@ RunHook(sections, Step(_, _, _, _), checked, trouble, cells, msg, env) ==
   IF \E table \in checked : ~ Found(table, TableIndex(table, msg))
     THEN Outcome("Malformed", 0, FALSE, cells, msg, <<>>)
     ELSE RunSections(sections, Step, "", 0, trouble, cells, msg, env)
+
+\* XDP, of a message with `count` operations, which may be none.  The sections of
+\* a group (Group says which it is, from 1) run for one operation after the other,
+\* if the group is for the message.  With(msg, number) is the message of an
+\* operation; Done(msg, number) is the message whose operation is as msg has it;
+\* Own(msg, from) has what each operation has of its own from another message.
+\* A write says the section, and for an operation its number times the number of
+\* sections more.
+RunGathered(sections, Step(_, _, _, _), Group(_), IsFor(_, _), With(_, _), Own(_, _), Done(_, _), count, most, checked,
+            trouble, cells0, msg0, env) ==
+  LET Last(at) == CHOOSE last \in at..Len(sections) :
+                    /\ \A other \in at..last : Group(other) = Group(at)
+                    /\ last = Len(sections) \/ Group(last + 1) # Group(at)
+      Of(writes, number) == [w \in DOMAIN writes |-> [writes[w] EXCEPT ![4] = @ + number * Len(sections)]]
+      RECURSIVE Operations(_, _, _)
+      Operations(at, number, run) ==
+        IF number > count \/ ~ run.through
+          THEN run
+          ELSE LET one == RunPart(sections, Step, at, Last(at), "", 0,
+                                  IF number = trouble.operation THEN trouble ELSE Undisturbed,
+                                  run.continued, run.cells, With(run.msg, number), [env EXCEPT !.position = number - 1])
+               IN  Operations(at, number + 1, [one EXCEPT !.writes = run.writes \o Of(@, number),
+                                                         !.msg = Own(Done(@, number), run.msg)])
+      RECURSIVE From(_, _)
+      From(at, run) ==
+        IF at > Len(sections) \/ ~ run.through
+          THEN run
+          ELSE IF Group(at) = 0
+            THEN LET one == RunPart(sections, Step, at, at, "", 0, trouble, run.continued, run.cells, run.msg, env)
+                 IN  From(at + 1, [one EXCEPT !.writes = run.writes \o @])
+            ELSE From(Last(at) + 1, IF count > 0 /\ IsFor(Group(at), run.msg) THEN Operations(at, 1, run) ELSE run)
+  IN  IF count > most \/ \E table \in checked : ~ Found(table, TableIndex(table, msg0))
+        THEN Outcome("Malformed", 0, FALSE, cells0, msg0, <<>>)
+        ELSE From(1, [Outcome("Drop", 0, FALSE, cells0, msg0, <<>>) EXCEPT !.through = TRUE])
 
 \* The daemon's sections: each on one cell, which it may write where it reads none, or on a whole table, which it reads.
 RunUser(sections, Step(_, _, _, _), cells0, msg0, env) ==

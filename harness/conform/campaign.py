@@ -181,7 +181,7 @@ class Campaign:
         families = [
             domain.sample(each, self.text.samples, generator) for each in domain.families if not each.trouble.section
         ]
-        oracle = Oracle(build.protocol, families, {}, self.sources.search_path(build.generated))
+        oracle = Oracle(build.protocol, families, {}, self.sources.search_path(build.generated), patterns)
         cases = list(oracle.cases(self.sources.work / "oracle"))
         stage = Stage(build, patterns, {}, cases)
         result = Trial(stage, f"as shipped, seed {seed}", self._stop_early).run(cases)

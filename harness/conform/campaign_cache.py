@@ -85,7 +85,7 @@ class Shared:
             for losing in (False, True):
                 families = [family for family in domain.families if bool(family.trouble.section) == losing]
                 if families:
-                    oracles[losing] = Oracle(protocol, families, noise, search_path)
+                    oracles[losing] = Oracle(protocol, families, noise, search_path, patterns)
             return Ground(patterns, noise, oracles, domain.complete)
 
         return self._ground.of(key, make)

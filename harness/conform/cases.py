@@ -15,11 +15,15 @@ Assignment = tuple[tuple[Place, Any], ...]
 
 @dataclass(frozen=True)
 class Trouble:
-    """A section that loses its races: see Undisturbed in Oracle.tla. section 0: none does."""
+    """A section that loses its races: see Undisturbed in Oracle.tla. section 0: none does.
+
+    operation: the operation for which it does, from 1, if it runs for each.
+    """
 
     section: int = 0
     always: bool = False
     rival: tuple[tuple[str, Any], ...] | None = None
+    operation: int = 1
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Case:
     cells: the cells that the family names, by table and index; all others hold the build's noise.
     verdict: Reply, Forward, Drop, Malformed, Contended or Lost; in a sweep, how many indexes ended with Continue.
     ended: the section that ended the hook, from 1; in a sweep, how many indexes were visited.
-    writes: cells that were written, in order: table, index, cell, section.
+    writes: cells that were written, in order: table, index, cell, section (with the operation: see gathered.Time).
     """
 
     family: Family

@@ -10,7 +10,7 @@ from typing import Any
 
 from codegen import ir
 from codegen.c import names as c_names
-from harness.conform import drain_cases
+from harness.conform import drain_cases, gathered
 from harness.conform.cases import Case
 from harness.conform.kernel import Input, Output
 from harness.conform.native import Surroundings
@@ -102,18 +102,17 @@ class Comparison:
         data: bytes,
         variables: dict[str, tuple[int, int]],
     ) -> None:
-        self.protocol = protocol
+        self.protocol = protocol = gathered.with_operations(protocol)
         self.form = form
         self.patterns = patterns
         self.tables = tables
         self.record = record
         self.counters = counters
+        self._gathered = gathered.Gathered(protocol, patterns)
         self._tails = Tails(protocol, patterns, tables)
         self._drained = drain_cases.Drained(protocol, patterns)
-        self._swept = ir.Record(
-            "message",
-            tuple(each for each in protocol.message.fields if not protocol.tail or each[0] != protocol.tail.field),
-        )
+        not_swept = (ir.OPERATIONS, protocol.tail.field if protocol.tail else "")
+        self._swept = ir.Record("message", tuple(each for each in protocol.message.fields if each[0] not in not_swept))
         self._wire = WireCodec(protocol, patterns, protocol.wire)
         self._handover = WireCodec(protocol, patterns, protocol.handover)
         self._frames: dict[int, frames.Frame] = {}
@@ -219,16 +218,25 @@ class Comparison:
             return 0, 0, 0, 0
         sections = self.protocol.xdp if case.family.hook == "xdp" else self.protocol.tc
         section = sections[trouble.section - 1]
+        time = gathered.Time(trouble.section, trouble.operation if section.group else 0)
         if trouble.always:
             atomic = {table.name: table.atomic for table in self.protocol.tables}
-            guarded = [each for each in sections[: trouble.section] if atomic[each.table] == "res_spin_lock"]
-            return 0, 0, 0, len(guarded)
+            guards = gathered.guards_taken(
+                self.protocol, sections, case.message, time, lambda each: atomic[each.table] == "res_spin_lock"
+            )
+            return 0, 0, 0, guards
+        if time.operation > gathered.count_of(self.protocol, case.message):
+            return 0, 0, 0, 0  # there is no such operation
         codec = WordCodec(self.patterns)
         cell_type = self.tables[section.table].table.cell
-        where = (section.table, case.message[ir.expect(section.index, str)])
+        where = (section.table, self._gathered.index(case.message, section, time.operation))
         if where[1] >= self.tables[section.table].table.capacity:
             return 0, 0, 0, 0  # the section is left out
-        written = [cell for table, index, cell, at in case.writes if (table, index) == where and at < trouble.section]
+        written = [
+            cell
+            for table, index, cell, number in case.writes
+            if (table, index) == where and gathered.Time.of(sections, number).before(time, sections)
+        ]
         victim = codec.pack(cell_type, written[-1] if written else case.cells[where], flip)
         if trouble.rival is None:
             return 1 << 32, victim, victim, 0
@@ -242,6 +250,8 @@ class Comparison:
 
     def _frame(self, case: Case, number: int) -> frames.Frame:
         payload = self._wire.encode(case.message) + self._handed(case, number) + self._tails.sent(case, number)
+        if case.family.hook == "xdp":
+            payload += self._gathered.encode(case.message, case.message)
         version = 4 if number % 2 else 6
         unchecked = 0 if version == 4 and number % 14 == 1 else None
         frame = frames.Frame(
@@ -317,7 +327,9 @@ class Comparison:
 
     def _check_packet(self, case: Case, number: int, given: Input, found: Output, side: str) -> list[str]:
         native = side == "native"
-        verdict = case.verdict if case.verdict in VERDICTS[side] else "Drop"
+        verdict = str(case.verdict) if case.verdict in VERDICTS[side] else "Drop"
+        if verdict == "Forward" and case.family.hook == "xdp" and gathered.count_of(self.protocol, case.message):
+            verdict = "Drop"  # the daemon handles one operation at a time
         allowed = VERDICTS[side][verdict]
         if case.family.hook == "user" and verdict == "Drop" and case.ended and self.protocol.user[case.ended - 1].again:
             allowed = (*allowed, AGAIN)
@@ -345,6 +357,8 @@ class Comparison:
         goes_on = hook == "user" and self.protocol.tc
         payload = self._wire.encode(case.answer) + (handed if goes_on else bytes(len(handed)))
         payload += self._tails.answered(case, tail) if hook == "user" else tail
+        if hook == "xdp":
+            payload += self._gathered.encode(case.answer, case.message)
         if native:
             return self._with_payload(frame, given, payload, native)
         answer = frame.turned(payload)  # turning twice gives the same frame with the new payload

@@ -17,7 +17,7 @@ from codegen.errors import SpecErrors
 from codegen.layout.drain import ENTRY
 from harness.base import yaml_documents
 from harness.builds.program_variants import merged
-from harness.conform import drain_cases
+from harness.conform import drain_cases, gathered
 from harness.conform.cases import Assignment, Family, Trouble
 from harness.conform.outline import outline
 from harness.conform.places import Beyond, DomainError, Place, Places, Step, built
@@ -70,6 +70,7 @@ class FamilyText(yaml_documents.Strict):
     first: Count = 0
     count: Count = 0
     contended: Annotated[int | str, pydantic.BeforeValidator(_section)] = 0
+    operation: Annotated[int, pydantic.Field(ge=1, strict=True)] = 1
     rival: dict[str, Any] = pydantic.Field(default_factory=dict)
     most: Count = 0
 
@@ -118,7 +119,7 @@ class Domain:
     def __init__(
         self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str, build: str = "small"
     ) -> None:
-        self.protocol = protocol = drain_cases.with_entry(outline(protocol))
+        self.protocol = protocol = gathered.with_operations(drain_cases.with_entry(outline(protocol)))
         self.patterns = patterns
         self.source = source
         self._build = build
@@ -156,10 +157,15 @@ class Domain:
         section = sections[-1]
         atomic = self._table(section.table).atomic
         if atomic == "res_spin_lock" and any(
-            each.when and self._table(each.table).atomic == atomic for each in sections
+            self._is_for_some(each) and self._table(each.table).atomic == atomic for each in sections
         ):
             return False
         return (atomic == "word" and section.writes) or (atomic == "res_spin_lock" and family.trouble.rival is None)
+
+    def _is_for_some(self, section: ir.Section) -> bool:
+        """Whether a section is for some messages only, or for some operations."""
+        groups = self.protocol.operations.groups if self.protocol.operations else ()
+        return section.when is not None or (section.group > 0 and groups[section.group - 1] is not None)
 
     def _sections(self, hook: str) -> tuple[ir.Section, ...]:
         return {"xdp": self.protocol.xdp, "tc": self.protocol.tc}.get(hook, ())
@@ -193,8 +199,8 @@ class Domain:
             case ir.UInt() if capacity is not None:
                 outside = [capacity] if capacity < min(2**kind.width, TLC_INT_MAX) else []
                 return [*range(min(capacity, 4)), *outside]
-            case ir.UInt() if place.home == "message" and place.field in self._hash_sources and not place.rest:
-                return list(range(min(self._hash_sources[place.field].capacity, 4) + 1))
+            case ir.UInt() if place.home == "message" and (hashed := self._hash_sources.get(gathered.field_of(place))):
+                return list(range(min(hashed.capacity, 4) + 1))
             case ir.UInt() if not is_opaque(kind):
                 largest = min(2**kind.width - 1, TLC_INT_MAX)
                 return sorted({0, min(1, largest), largest - 1, largest})
@@ -301,6 +307,10 @@ class Domain:
                     f"{self.source}: family {family.name!r}: {place} is a handover field, zero in xdp, whatever "
                     "the packet has there"
                 )
+            if place.home == "env" and place.field == ir.POSITION:
+                raise DomainError(
+                    f"{self.source}: family {family.name!r}: {place} is the number of the operation: leave it out"
+                )
             if place.home == "env" and place.field == ir.TERMS:
                 raise DomainError(
                     f"{self.source}: family {family.name!r}: {place} is a constant of the program: leave it out"
@@ -327,12 +337,12 @@ class Domain:
             raise DomainError(f"{self.source}: family {text.name!r}: section {text.contended} of {hook} locks no cell")
         table = self._table(sections[number - 1].table)
         if not text.rival:
-            return Trouble(number, table.atomic != "word")
+            return Trouble(number, table.atomic != "word", None, text.operation)
         parts: dict[tuple[Step, ...], Any] = {}
         for key, value in text.rival.items():
             place = self._place(f"{table.name}.{key}")
             parts[place.field, *place.rest] = self._coerce(place, value)
-        return Trouble(number, table.atomic != "word", tuple(built(table.cell, parts).items()))
+        return Trouble(number, table.atomic != "word", tuple(built(table.cell, parts).items()), text.operation)
 
     def _may_lose(self, section: ir.Section) -> bool:
         atomic = self._table(section.table).atomic

@@ -15,7 +15,15 @@ from harness.conform.campaign import Campaign, Stage, Trial
 from harness.conform.kernel import Input, Output, Runner
 from harness.data import frames
 from harness.data.cells import LAYOUT
-from harness.data.packing import decodes, message_size, payload_tail
+from harness.data.packing import (
+    decodes,
+    fields_size,
+    message_size,
+    packet_fields,
+    payload_number,
+    payload_rest,
+    wire_size,
+)
 from harness.rig import bpf
 
 BATCH = 20_000
@@ -55,6 +63,7 @@ class Generator:
             self.wrong_payload_size,
             self.no_checksum,
             self.outside_its_type,
+            *([self.other_count] if protocol.operations else []),
         ]
 
     def packet(self, payload: bytes) -> tuple[str, bytes]:
@@ -71,11 +80,11 @@ class Generator:
 
     def expected(self, packet: bytes) -> str:
         """Classifies a packet as `foreign`, `malformed` or `ours`, which means that it is valid after all."""
-        kind = frames.classify(packet, self._protocol.port, self._size, partial(payload_tail, self._protocol))
+        kind = frames.classify(packet, self._protocol.port, self._size, partial(payload_rest, self._protocol))
         if kind != "ours":
             return kind
         offset = 42 if packet[12:14] == b"\x08\x00" else 62
-        return "ours" if decodes(self._protocol, packet[offset : offset + self._size]) else "malformed"
+        return "ours" if decodes(self._protocol, packet[offset:]) else "malformed"
 
     # --- Ways to spoil a packet ------------------------------------------------------------
 
@@ -152,11 +161,25 @@ class Generator:
         return replace(frame, udp_checksum=self._random.randrange(1, 65_536)).to_bytes()
 
     def outside_its_type(self, frame: frames.Frame) -> bytes:
-        """Sets a field of the message to a value outside its type; the checksum is right."""
-        at = self._random.randrange(self._size)
+        """Sets a field of the message, or of an operation, to a value outside its type; the checksum is right."""
+        at = self._random.randrange(len(frame.payload))
         payload = bytearray(frame.payload)
         payload[at] = self._random.choice((0x40, 0x80, 0xC0, 0xFF, self._random.randrange(256)))
         return replace(frame, payload=bytes(payload)).to_bytes()
+
+    def other_count(self, frame: frames.Frame) -> bytes:
+        """Sets the number of operations to another one, sometimes with a datagram of that length."""
+        operations = ir.expect(self._protocol.operations, ir.OperationsLayout)
+        count = payload_number(self._protocol, frame.payload, operations.count)
+        other = self._random.choice((0, count + 1, max(count - 1, 0), operations.max, operations.max + 1))
+        order = packet_fields(self._protocol)
+        at = fields_size(self._protocol, order[: order.index(operations.count)])
+        size = wire_size(self._protocol.message.field(operations.count))
+        payload = frame.payload[:at] + other.to_bytes(size, "big") + frame.payload[at + size :]
+        if self._random.random() < 0.5:
+            right = self._size + other * fields_size(self._protocol, operations.fields)
+            payload = payload.ljust(right, self._random.choice((b"\0", b"\xff")))[:right]
+        return replace(frame, payload=payload).to_bytes()
 
 
 class GarbageRun:

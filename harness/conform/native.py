@@ -165,7 +165,8 @@ class Native:
         Only the kernel has counters.
         """
         sizes = [self._sizes[name] for name in columns]
-        room = self._descriptor.wire_size + self._descriptor.tail_max
+        longest = max((len(given.packet) - given.payload_at for given in inputs), default=0)
+        room = max(self._descriptor.wire_size + self._descriptor.tail_max, longest)
         watched = list(zip((self._memory[name] for name in columns), sizes, itertools.accumulate(sizes, initial=0)))
         outputs = []
         for given, surroundings in zip(inputs, environments, strict=True):

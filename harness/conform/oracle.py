@@ -20,11 +20,11 @@ from typing import Any
 from codegen import ir
 from codegen.ir.walk import leaves
 from codegen.layout.drain import ENTRY
-from harness.conform import drain_cases
+from harness.conform import drain_cases, gathered
 from harness.conform.cases import Assignment, Case, Family, Trouble
 from harness.conform.outline import outline
 from harness.conform.places import Place, Value, nest
-from harness.data.model_values import TERMS_NUMBER, refers, resolved, tail_size, to_tla, zero
+from harness.data.model_values import TERMS_NUMBER, Patterns, refers, resolved, tail_size, to_tla, zero
 from harness.tla import notation, tlc
 
 HERE = Path(__file__).parent
@@ -48,13 +48,18 @@ Way = tuple[str | int, ...]
 """A path from a record to a part of it: names of fields and numbers of elements."""
 
 
-def early_tables(sections: tuple[ir.Section, ...]) -> list[str]:
-    """The tables whose index is checked before the first section, as no earlier section writes the index field."""
+def early_tables(sections: tuple[ir.Section, ...], of_operation: tuple[str, ...]) -> list[str]:
+    """The tables whose index is checked before the first section, as no earlier section writes the index field.
+
+    of_operation: the fields that a group's sections write for their operation alone.
+    """
     early, written = [], set()
     for section in sections:
-        if section.index is not None and section.when is None and section.index not in written:
+        for_all = section.when is None and not section.group
+        if section.index is not None and for_all and section.index not in written:
             early.append(section.table)
-        written |= {assign.path[0] for leaf in leaves(section.step.body) for assign in leaf.message}
+        changed = {assign.path[0] for leaf in leaves(section.step.body) for assign in leaf.message}
+        written |= changed - {*of_operation} if section.group else changed
     return list(dict.fromkeys(early))
 
 
@@ -63,6 +68,7 @@ class Oracle:
 
     noise: the contents of cells that a family does not name; zero if empty.
     search_path: the folders of the generated Hooks module and of the modules that it extends.
+    patterns: what the numbers of the families stand for, which are hashed for operations.
     """
 
     def __init__(
@@ -71,9 +77,11 @@ class Oracle:
         families: list[Family],
         noise: dict[str, list[dict[str, Any]]],
         search_path: list[Path],
+        patterns: Patterns,
     ) -> None:
         self._early = dict(self.early(protocol))
-        self.protocol = protocol = drain_cases.with_entry(outline(protocol))
+        self.protocol = protocol = gathered.with_operations(drain_cases.with_entry(outline(protocol)))
+        self._patterns = patterns
         self.families = families
         self.noise = noise
         self.search_path = search_path
@@ -88,7 +96,8 @@ class Oracle:
     def early(protocol: ir.Protocol) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The tables whose index is checked first, by hook. An oracle uses nothing else of what steps do."""
         return tuple(
-            (hook, tuple(early_tables(sections))) for hook, sections in (("xdp", protocol.xdp), ("tc", protocol.tc))
+            (hook, tuple(early_tables(sections, protocol.of_operation())))
+            for hook, sections in (("xdp", protocol.xdp), ("tc", protocol.tc))
         )
 
     @staticmethod
@@ -118,6 +127,7 @@ class Oracle:
             "FlatWrites(writes) == [w \\in DOMAIN writes |-> <<writes[w][1], writes[w][2], FlatCell(writes[w][1], "
             "writes[w][3]), writes[w][4]>>]",
         ]
+        lines += gathered.definitions(self.protocol, self._patterns, self.families)
         for table, cells in self.noise.items():
             lines.append(f"Noise_{table} == {to_tla(tuple(cells))}")
         for number, family in enumerate(self.families):
@@ -198,6 +208,8 @@ class Oracle:
                 return drain_cases.evaluation(self.protocol, family.hook, family.count)
         name = family.hook.capitalize()
         tables = to_tla(set(self._early[family.hook]))
+        if family.hook == "xdp" and self.protocol.operations is not None:
+            return gathered.evaluation(self.protocol, tables, _trouble(family.trouble))
         return f"O!RunHook({name}Sections, {name}Step, {tables}, {_trouble(family.trouble)}, cells, msg, env)"
 
     def config(self) -> str:
@@ -365,7 +377,8 @@ def reached(module: str, folders: list[Path]) -> list[Path]:
 
 def _trouble(trouble: Trouble) -> str:
     rivals = () if trouble.rival is None else (dict(trouble.rival),)
-    return "[" + f"at |-> {trouble.section}, always |-> {to_tla(trouble.always)}, rivals |-> {to_tla(rivals)}" + "]"
+    fields = {"at": trouble.section, "always": trouble.always, "rivals": rivals, "operation": trouble.operation}
+    return to_tla(fields)
 
 
 def _record(fields: Iterable[tuple[str, str]]) -> str:

@@ -181,10 +181,39 @@ def payload_tail(protocol: ir.Protocol, payload: bytes) -> int:
     """Bytes that must follow a client's message."""
     if protocol.tail is None:
         return 0
+    length = payload_number(protocol, payload, protocol.tail.length)
+    return tail_size(protocol.tail, {protocol.tail.length: length})
+
+
+def payload_number(protocol: ir.Protocol, payload: bytes, name: str) -> int:
+    """Returns what a field of a payload holds, as an integer."""
     order = packet_fields(protocol)
-    at = fields_size(protocol, order[: order.index(protocol.tail.length)])
-    size = wire_size(protocol.message.field(protocol.tail.length))
-    return tail_size(protocol.tail, {protocol.tail.length: int.from_bytes(payload[at : at + size], "big")})
+    at = fields_size(protocol, order[: order.index(name)])
+    return int.from_bytes(payload[at : at + wire_size(protocol.message.field(name))], "big")
+
+
+def payload_operations(protocol: ir.Protocol, payload: bytes) -> int:
+    """Returns how many operations must follow a client's message; 0 if its kind has none."""
+    operations = protocol.operations
+    if operations is None:
+        return 0
+    members = ir.expect(protocol.message.field(operations.when.field), ir.Enum).members
+    kind = payload_number(protocol, payload, operations.when.field)
+    if kind >= len(members) or members[kind] not in operations.when.members:
+        return 0
+    return payload_number(protocol, payload, operations.count)
+
+
+def payload_rest(protocol: ir.Protocol, payload: bytes) -> int:
+    """Returns how many bytes must follow the fixed part of a client's message: its tail, or its operations.
+
+    It is more than any datagram has if there are more operations than a message can have.
+    """
+    operations = protocol.operations
+    if operations is None:
+        return payload_tail(protocol, payload)
+    count = payload_operations(protocol, payload)
+    return count * fields_size(protocol, operations.fields) if count <= operations.max else 1 << 16
 
 
 class WireCodec:
@@ -234,6 +263,8 @@ def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> d
             message[name] = f"0x{raw.hex()}, which is not one of its values"
     if protocol.tail is not None:
         message[protocol.tail.field] = f"{len(payload) - offset} bytes: {payload[offset:].hex()}"
+    elif len(payload) > offset:
+        message[ir.OPERATIONS] = payload[offset:].hex()
     return message
 
 
@@ -366,12 +397,24 @@ def word_bytes(word: int) -> bytes:
 
 
 def decodes(protocol: ir.Protocol, payload: bytes, handed_over: bool = False) -> bool:
-    """Whether every field of a payload is a value of its type.
+    """Whether every field of a payload, and of the operations in it, is a value of its type.
 
     handed_over: whether to check the handed-over fields as well.
     """
+    names = packet_fields(protocol) if handed_over else protocol.wire
+    if not _are_values(protocol, names, payload):
+        return False
+    operations, start = protocol.operations, message_size(protocol)
+    if operations is None:
+        return True
+    size, count = fields_size(protocol, operations.fields), payload_operations(protocol, payload)
+    parts = (payload[at : at + size] for at in range(start, start + count * size, size))
+    return count <= operations.max and all(_are_values(protocol, operations.fields, part) for part in parts)
+
+
+def _are_values(protocol: ir.Protocol, names: tuple[str, ...], payload: bytes) -> bool:
     offset = 0
-    for name in packet_fields(protocol) if handed_over else protocol.wire:
+    for name in names:
         kind = protocol.message.field(name)
         size = wire_size(kind)
         number = int.from_bytes(payload[offset : offset + size], "big")

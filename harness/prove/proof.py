@@ -157,6 +157,9 @@ class StepProof:
         if "index" in dict(protocol.env.fields) and not step.whole:
             index = cast(values.Integer, self._environment.value.fields["index"])
             self.assumed.append(values.less(index, values.integer(step.table.capacity)))
+        if protocol.operations is not None:
+            position = cast(values.Integer, self._environment.value.fields[ir.POSITION])
+            self.assumed.append(values.less(position, values.integer(protocol.operations.max)))
 
     # --- Inputs ------------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ def test_an_outline_has_no_steps(shared):
     ].step.name
     assert bare.tables == shared.shipped.tables and bare.message == shared.shipped.message
     with pytest.raises(TypeError, match="only the body of a step has leaves, not None"):
-        early_tables(bare.xdp)
+        early_tables(bare.xdp, ())
 
 
 def test_no_outline_has_a_step_left():
