@@ -71,7 +71,7 @@ class Loops:
             with self._range(name, domain) as element:
                 yield element
         elif isinstance(domain.type, Bits):
-            bits = self.scalars.scalar(domain)
+            bits = self._apart(domain)
             local = self.context.fresh(name)
             self._unroll(domain.type.size)
             with self.context.lines.block(f"for (__u32 {local} = 0; {local} < {domain.type.size}; {local}++)"):
@@ -82,6 +82,15 @@ class Loops:
         else:
             with self._items(name, domain) as element:
                 yield element
+
+    def _apart(self, domain: Expr) -> Text:
+        """Returns the bits that a loop goes over. Two loops over the same bits must not share their tests."""
+        bits = self.scalars.scalar(domain)
+        if not self.context.kernel:
+            return bits
+        local = self.context.fresh("bits")
+        self.context.lines.define(f"{c_type(self.context.names, domain.type)} {local}", f"stepwise_apart({bits})")
+        return Text(local, ATOM)
 
     def _unroll(self, iterations: int) -> None:
         if iterations <= UNROLL_MAX:

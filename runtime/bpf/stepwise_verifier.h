@@ -34,6 +34,19 @@ static __always_inline void stepwise_join(void)
 #endif
 }
 
+/*
+ * Returns the same bits, which clang does not know to be the same. So each loop over them tests
+ * them anew. Otherwise clang would keep the outcomes of one loop's tests for the next loop, and the
+ * verifier would follow every combination of them.
+ */
+static __always_inline __u64 stepwise_apart(__u64 bits)
+{
+#ifdef __bpf__
+	asm volatile("" : "+r"(bits));
+#endif
+	return bits;
+}
+
 /* Returns the same value, hidden from the verifier. */
 static __always_inline __u32 stepwise_hide(__u32 value)
 {
