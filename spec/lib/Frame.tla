@@ -57,7 +57,8 @@ CONSTANTS
   ProgramValidated(_, _),          \* (message, peer): whether it shows a token that was made for the peer: env.validated
   ProgramCellOK(_, _),             \* (table, cell): whether the cell has the layout's type
   ProgramMessageOK(_),             \* whether a message has the layout's type
-  \* Of protocols whose messages have operations; for others the definitions below, whose names begin with No.
+  \* These are for protocols whose messages have operations. Others put definitions of this module in their place: NoGroup
+  \* and those behind it.
   ProgramGroup(_, _),              \* (hook, at): the group of a section, from 1; 0 for none
   ProgramGroupIsFor(_, _),         \* (group, message)
   ProgramOperations(_),            \* how many operations a message has that arrives
@@ -164,7 +165,7 @@ SectionResult(run) ==
 \* How many operations came with the run's packet.
 OperationCount(run) == ProgramOperations(run.packet)
 
-GroupIn(run) == ProgramGroup(run.hook, run.at)
+GroupAt(run) == ProgramGroup(run.hook, run.at)
 
 \* The message, as a group has it for one of its operations.
 ForOperation(message, number) == ProgramOwnOf(message, ProgramArrived(ProgramOperationAt(message, number)))
@@ -180,7 +181,7 @@ EnterAt(run, at, message) ==
 
 \* The run goes on with a message: to the next section, or in a group to the next operation.
 GoesOn(run, message) ==
-  LET group == GroupIn(run)
+  LET group == GroupAt(run)
       first == CHOOSE at \in 1..run.at : /\ ProgramGroup(run.hook, at) = group
                                          /\ at = 1 \/ ProgramGroup(run.hook, at - 1) # group
       done == ProgramOperationDone(message, run.operation)
