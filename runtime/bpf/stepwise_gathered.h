@@ -11,7 +11,7 @@
 
 #define STEPWISE_OPERATION_OFFSET_MASK 0x7ff /* the largest frame has fewer bytes */
 
-/* What the generator knows of a protocol's operations. */
+/* A protocol's operations, as the generator describes them. */
 struct stepwise_gathering {
 	/* Returns the number of operations according to the payload's fields. */
 	__u32 (*count_of)(const unsigned char *payload);

@@ -13,8 +13,7 @@ struct stepwise_operations {
 	__u64 sum;    /* one's complement sum of all of them, as they came */
 	__u64 change; /* of a checksum over them, by what was stored into them */
 	__u32 offset; /* of the first one, from the start of the packet */
-	__u32 count;
-	bool wrong; /* whether one of them has a value outside its type */
+	bool wrong;   /* whether one of them has a value outside its type */
 };
 
 /* Calls a function for 0 to count - 1, until it returns nonzero. */
@@ -32,8 +31,8 @@ stepwise_for_each(__u32 count, long (*visit)(__u32 number, void *context), void 
 
 /*
  * Returns a part's sum or change, as it counts at an offset into the payload. At an odd offset, the
- * two bytes of each 16 bits are swapped, and modulo 2^16 - 1 that is a shift. Those of many parts
- * can be added without an overflow.
+ * two bytes of each 16 bits are swapped, and modulo 2^16 - 1 that is a shift. Many results can be
+ * added without an overflow.
  */
 static __always_inline __u64 stepwise_sum_at(__u32 offset, __u64 sum)
 {

@@ -64,7 +64,7 @@ GroupOf(hook, at) ==
     [] hook = "XDP" /\ at \in 3..4 -> 2
     [] OTHER -> 0
 
-\* Whether a group is for a message.
+\* True if a group is for a message.
 GroupIsFor(group, msg) ==
   CASE group = 2 -> msg.kind \in {"Read"}
     [] OTHER -> TRUE

@@ -81,13 +81,10 @@ meters_operations_of(const struct meters_operations_run *run)
 }
 
 static __always_inline unsigned char *meters_operation(const struct meters_operations_run *run,
+						       const struct meters_operations *operations,
 						       __u32 number)
 {
-	const struct meters_operations *operations = meters_operations_of(run);
-
-	return operations ? stepwise_operation(run->packet, &operations->all, number,
-					       METERS_OPERATION_SIZE) :
-			    NULL;
+	return stepwise_operation(run->packet, &operations->all, number, METERS_OPERATION_SIZE);
 }
 
 /* Sums an operation, checks its values, and reads its cells, so that no read of a cell waits for
@@ -96,11 +93,14 @@ static long meters_operations_look(__u32 number, void *context)
 {
 	const struct meters_operations_run *run = context;
 	struct meters_operations *operations = meters_operations_of(run);
-	const unsigned char *payload = meters_operation(run, number);
+	const unsigned char *payload;
 	const __u64 *touched_1;
 	struct meters_message operation, *message = &operation;
 
-	if (!operations || !payload)
+	if (!operations)
+		return 1;
+	payload = meters_operation(run, operations, number);
+	if (!payload)
 		return 1;
 	operations->all.sum += stepwise_sum_at(METERS_WIRE_SIZE + number * METERS_OPERATION_SIZE,
 					       stepwise_sum(payload, METERS_OPERATION_SIZE, 0));
@@ -123,7 +123,7 @@ meters_operations_look_at_all(struct xdp_md *context, __u32 offset, __u32 count)
 
 	if (!operations)
 		return NULL;
-	operations->all = (struct stepwise_operations){ .offset = offset, .count = count };
+	operations->all = (struct stepwise_operations){ .offset = offset };
 	operations->skipped = 0;
 	operations->lost = false;
 	stepwise_for_each(count, meters_operations_look, &run);

@@ -9,10 +9,7 @@
  *   __u64 *meters_house_element(const void *tables, __u32 index)
  *   __u64 *meters_meter_element(const void *tables, __u32 index)
  *
- * And how to find what a message's operations share, and one of them:
- *
- *   struct meters_operations *meters_operations_of(const struct meters_operations_run *run)
- *   unsigned char *meters_operation(const struct meters_operations_run *run, __u32 number)
+ * It also defines meters_operations_of() and meters_operation(), which are declared below.
  */
 #ifndef METERS_HOOKS_H
 #define METERS_HOOKS_H
@@ -283,7 +280,7 @@ static __always_inline __u32 meters_leave_on_house(__u64 *element, struct meters
 	return STEPWISE_CONTENDED;
 }
 
-/* What the operations of a message share while a group runs for one after the other. */
+/* The operations of a message share this while a group runs for one after the other. */
 struct meters_operations {
 	struct stepwise_operations all;
 	struct meters_message message; /* its own fields, as they are handed on */
@@ -305,6 +302,7 @@ struct meters_operations_run {
 static __always_inline struct meters_operations *
 meters_operations_of(const struct meters_operations_run *run);
 static __always_inline unsigned char *meters_operation(const struct meters_operations_run *run,
+						       const struct meters_operations *operations,
 						       __u32 number);
 
 /* Writes the fields that group 1 can have changed. Returns the change of a checksum over the
@@ -324,7 +322,7 @@ static long meters_group_1(__u32 number, void *context)
 {
 	const struct meters_operations_run *run = context;
 	struct meters_operations *operations = meters_operations_of(run);
-	unsigned char *payload = meters_operation(run, number);
+	unsigned char *payload;
 	const void *tables = run->tables;
 	__u64 *meter;
 	struct meters_message operation, *message = &operation;
@@ -332,7 +330,10 @@ static long meters_group_1(__u32 number, void *context)
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!operations || !payload)
+	if (!operations)
+		return 1;
+	payload = meters_operation(run, operations, number);
+	if (!payload)
 		return 1;
 	operation = (struct meters_message){
 		.failed = operations->message.failed,
@@ -350,7 +351,7 @@ static long meters_group_1(__u32 number, void *context)
 	operations->message.failed = message->failed;
 	operations->message.noted = message->noted;
 	operations->skipped |= skipped;
-	payload = meters_operation(run, number);
+	payload = meters_operation(run, operations, number);
 	if (!payload)
 		return 1;
 	operations->all.change += stepwise_sum_at(METERS_WIRE_SIZE + number * METERS_OPERATION_SIZE,
@@ -374,7 +375,7 @@ static long meters_group_2(__u32 number, void *context)
 {
 	const struct meters_operations_run *run = context;
 	struct meters_operations *operations = meters_operations_of(run);
-	unsigned char *payload = meters_operation(run, number);
+	unsigned char *payload;
 	const void *tables = run->tables;
 	__u64 *meter;
 	__u64 *house;
@@ -383,7 +384,10 @@ static long meters_group_2(__u32 number, void *context)
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!operations || !payload)
+	if (!operations)
+		return 1;
+	payload = meters_operation(run, operations, number);
+	if (!payload)
 		return 1;
 	operation = (struct meters_message){
 		.house = operations->message.house,
@@ -413,7 +417,7 @@ static long meters_group_2(__u32 number, void *context)
 	operations->message.served = message->served;
 	operations->message.noted = message->noted;
 	operations->skipped |= skipped;
-	payload = meters_operation(run, number);
+	payload = meters_operation(run, operations, number);
 	if (!payload)
 		return 1;
 	operations->all.change += stepwise_sum_at(METERS_WIRE_SIZE + number * METERS_OPERATION_SIZE,

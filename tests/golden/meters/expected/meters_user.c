@@ -46,8 +46,10 @@ meters_operations_of(const struct meters_operations_run *run)
 }
 
 static __always_inline unsigned char *meters_operation(const struct meters_operations_run *run,
+						       const struct meters_operations *operations,
 						       __u32 number)
 {
+	(void)operations;
 	return (unsigned char *)run->packet + METERS_WIRE_SIZE +
 	       (size_t)number * METERS_OPERATION_SIZE;
 }
@@ -64,7 +66,7 @@ static bool meters_are_operations_valid(unsigned char *payload, size_t size)
 	    size != METERS_WIRE_SIZE + (size_t)count * METERS_OPERATION_SIZE)
 		return false;
 	for (__u32 number = 0; number < count; number++)
-		if (!meters_operation_decode(meters_operation(&run, number), &message))
+		if (!meters_operation_decode(meters_operation(&run, NULL, number), &message))
 			return false;
 	return true;
 }
