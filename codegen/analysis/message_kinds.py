@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby
 
 from codegen import ir
@@ -91,7 +92,7 @@ def _goes_on(turn: Turn, members: Members, absent: bool) -> Members:
         goes.append(turn.comes)
     if plan.when is not None:
         goes.append(_narrowed(members, plan.when, inside=False))
-    return _all_of(goes, _nothing(members))
+    return reduce(_either, goes, _nothing(members))
 
 
 def _group(
@@ -116,12 +117,6 @@ def _group(
         if after == entering:
             return found, _either(members, after)
         entering = after
-
-
-def _all_of(found: list[Members], nothing: Members) -> Members:
-    for one in found:
-        nothing = _either(nothing, one)
-    return nothing
 
 
 def _narrowed(members: Members, when: ir.When | None, inside: bool) -> Members:

@@ -12,8 +12,7 @@ def with_operations(protocol: Protocol) -> Record:
     operations = protocol.operations
     if operations is None:
         return protocol.message
-    fields = tuple((name, protocol.message.field(name)) for name in operations.fields)
-    sequence = Sequence(Record("operation", fields), operations.max)
+    sequence = Sequence(protocol.operation, operations.max)
     return Record("message", (*protocol.message.fields, (OPERATIONS, sequence)))
 
 

@@ -284,6 +284,12 @@ class Protocol:
         count = len(self.operations.groups) if self.operations else 0
         return tuple(tuple(one for one in self.xdp if one.group == number) for number in range(1, count + 1))
 
+    @property
+    def operation(self) -> Record:
+        """Returns the fields of an operation, in one record; none without operations."""
+        names = self.operations.fields if self.operations else ()
+        return Record("operation", tuple((name, self.message.field(name)) for name in names))
+
     def of_operation(self) -> tuple[str, ...]:
         """Returns the message's fields that each operation has a value of its own for; none without operations."""
         return of_operation(self.operations, self.hashes)

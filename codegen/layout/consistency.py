@@ -20,6 +20,11 @@ def has_bytes(kind: ir.Type) -> bool:
     return isinstance(kind, WIRE_TYPES) and not (isinstance(kind, ir.Bits) and kind.source is not None)
 
 
+def wire_bytes(kind: ir.Type) -> int:
+    """Returns the bytes of a field on the wire; 0 for a type that has no form there."""
+    return -(-width_bits(kind) // 8) if isinstance(kind, WIRE_TYPES) else 0
+
+
 def check_indices(context: Context, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:
     kinds = dict(message.fields)
     for name, table in tables.items():
@@ -58,7 +63,7 @@ def check_wire(context: Context, message: ir.Record) -> None:
             )
     tail = context.layout.tail.field if context.layout.tail else None
     bodies = [kind for name, kind in message.fields if name not in context.layout.local and name != tail]
-    size = sum(-(-width_bits(kind) // 8) for kind in bodies if isinstance(kind, WIRE_TYPES))
+    size = sum(map(wire_bytes, bodies))
     if size > PAYLOAD_BYTES_MAX:
         context.complain(
             ("message",),

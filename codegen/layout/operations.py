@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from codegen import ir
-from codegen.ir.measure import width_bits
-from codegen.layout.consistency import PAYLOAD_BYTES_MAX, WIRE_TYPES
+from codegen.layout.consistency import PAYLOAD_BYTES_MAX, wire_bytes
 from codegen.layout.context import Context
 from codegen.layout.schema import GroupModel, OperationsModel
 from codegen.layout.sections import Sections
@@ -77,9 +76,8 @@ def _check_fields(context: Context, model: OperationsModel) -> None:
 
 def _check_size(context: Context, model: OperationsModel, message: ir.Record, most: int) -> None:
     """Checks that a message with all its operations fits into a frame."""
-    sizes = {name: -(-width_bits(kind) // 8) for name, kind in message.fields if isinstance(kind, WIRE_TYPES)}
-    fixed = sum(sizes.get(name, 0) for name in (*context.layout.message, *context.layout.handover))
-    each = sum(sizes.get(name, 0) for name in model.fields)
+    fixed = sum(wire_bytes(message.field(name)) for name in (*context.layout.message, *context.layout.handover))
+    each = sum(wire_bytes(message.field(name)) for name in model.fields)
     if fixed + most * each > PAYLOAD_BYTES_MAX:
         context.complain(
             ("operations", "max"),

@@ -29,10 +29,10 @@ Outcome(verdict, ended, continued, cells, msg, writes) ==
 Undisturbed == [at |-> 0, always |-> FALSE, rivals |-> <<>>, operation |-> 1]
 
 \* The sections of one hook from `start` to `last`.  `through` says that none of
-\* them ended the hook; the verdict is that of a hook that ends there.  `each` is the table that a sweep
-\* goes over and `swept` where it is.  A packet whose last section was left out
-\* is dropped as if that had lost its races: no leaf says what to do with it.  In
-\* a sweep, such a section counts as one that continued.
+\* them ended the hook; the verdict is that of a hook that ends there.  `each` is
+\* the table that a sweep goes over and `swept` where it is.  A packet whose last
+\* section was left out is dropped as if that had lost its races: no leaf says
+\* what to do with it.  In a sweep, such a section counts as one that continued.
 RunPart(sections, Step(_, _, _, _), start, last, each, swept, trouble, continued0, cells0, msg0, env) ==
   LET RECURSIVE From(_, _, _, _, _)
       From(at, continued, cells, msg, writes) ==
@@ -79,8 +79,8 @@ RunHook(sections, Step(_, _, _, _), checked, trouble, cells, msg, env) ==
 \* XDP, of a message with `count` operations, which may be none.  The sections of
 \* a group (Group says which it is, from 1) run for one operation after the other,
 \* if the group is for the message.  With(msg, number) is the message of an
-\* operation; Done(msg, number) is the message whose operation is as msg has it;
-\* Own(msg, from) has what each operation has of its own from another message.
+\* operation.  Done(msg, number) writes it back into the message.  Own(msg, from)
+\* takes the fields that each operation has of its own from another message.
 \* A write says the section, and for an operation its number times the number of
 \* sections more.
 RunGathered(sections, Step(_, _, _, _), Group(_), IsFor(_, _), With(_, _), Own(_, _), Done(_, _), count, most, checked,

@@ -21,8 +21,7 @@ def with_operations(protocol: ir.Protocol) -> ir.Protocol:
     operations = protocol.operations
     if operations is None or ir.OPERATIONS in dict(protocol.message.fields):
         return protocol
-    fields = tuple((name, protocol.message.field(name)) for name in operations.fields)
-    array = ir.Array(ir.Record("operation", fields), operations.max)
+    array = ir.Array(protocol.operation, operations.max)
     message = replace(protocol.message, fields=(*protocol.message.fields, (ir.OPERATIONS, array)))
     return replace(protocol, message=message)
 
