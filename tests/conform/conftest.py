@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,12 @@ from harness.data.cells import LAYOUT
 from harness.data.frames import Frame
 from harness.mutants.catalogue import sections_of
 from harness.rig import bpf
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where builds go; TLC's results are kept there."""
+    return tmp_path_factory.mktemp("work")
 
 
 class Bench:

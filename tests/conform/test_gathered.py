@@ -30,12 +30,6 @@ def meters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "spec/meters"
 
 
-@pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where builds go; TLC's results are kept there."""
-    return tmp_path_factory.mktemp("work")
-
-
 def campaign(meters: Path, work: Path, tmp_path: Path, edit: tuple[str, str, str]) -> Campaign:
     (work / "oracle").mkdir(exist_ok=True)
     # in a folder of its own, since a library is loaded once by its path

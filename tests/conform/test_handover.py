@@ -118,12 +118,6 @@ def cloakroom(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return spec
 
 
-@pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where builds go; TLC's results are kept there."""
-    return tmp_path_factory.mktemp("work")
-
-
 def test_it_conforms_in_every_form_and_variant(cloakroom, work):
     campaign = Campaign(cloakroom, work)
     results = campaign.results()

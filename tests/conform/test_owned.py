@@ -67,12 +67,6 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return spec
 
 
-@pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where builds go; TLC's results are kept there."""
-    return tmp_path_factory.mktemp("work")
-
-
 def test_it_conforms_in_every_form(office, work):
     campaign = Campaign(office, work)
     results = campaign.results()

@@ -66,12 +66,6 @@ def locker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "spec/locker"
 
 
-@pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where builds go; TLC's results are kept there."""
-    return tmp_path_factory.mktemp("work")
-
-
 def test_it_conforms_in_every_form_and_variant(locker: Path, work: Path) -> None:
     campaign = Campaign(locker, work)
     results = campaign.results()
