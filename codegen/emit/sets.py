@@ -51,6 +51,8 @@ from codegen.ir.locations import is_path
 from codegen.ir.measure import interval_of
 from codegen.ir.walk import substitute
 
+EMPTY = "0"
+
 
 class Sets:
     """Writes scalars that depend on sets. It asks `scalars` for elements and bits, and `places` for other sets."""
@@ -121,7 +123,10 @@ class Sets:
     def subset(self, expr: Subset) -> Text:
         left, right = expr.left, expr.right
         if isinstance(left.type, Bits):
-            return Text(f"!({self.scalars.scalar(left).at(BIT_AND)} & ~{self.scalars.scalar(right).at(UNARY)})", UNARY)
+            one, other = self.scalars.scalar(left), self.scalars.scalar(right)
+            if one.text in (EMPTY, other.text):
+                return Text("true")
+            return Text(f"!({one.at(BIT_AND)} & ~{other.at(UNARY)})", UNARY)
         if isinstance(left, SetOf):
             if not left.elements:
                 return Text("true")
@@ -155,19 +160,8 @@ class Sets:
                     if len(parts) == 1
                     else Text(" | ".join(f"({part})" for part in parts), BIT_OR, wide)
                 )
-            case SetOp(op="minus", left=left, right=right):
-                return Text(
-                    f"{self.scalars.scalar(left).at(UNARY)} & ~{self.scalars.scalar(right).at(UNARY)}",
-                    BIT_AND,
-                    wide,
-                )
             case SetOp(op=op, left=left, right=right):
-                symbol, precedence = ("|", BIT_OR) if op == "union" else ("&", BIT_AND)
-                return Text(
-                    f"{self.scalars.scalar(left).at(UNARY)} {symbol} {self.scalars.scalar(right).at(UNARY)}",
-                    precedence,
-                    wide,
-                )
+                return _joined(op, self.scalars.scalar(left), self.scalars.scalar(right), wide)
             case Filter() if (word := self.masks.selected(expr.variable, expr.domain, expr.predicate)) is not None:
                 return word
             case Image() if (word := self.masks.image(expr)) is not None:
@@ -180,6 +174,22 @@ class Sets:
                     self.context.lines.add(f"{local} |= {one} << {value.at(PRODUCT)};")
                 return Text(local, ATOM, wide)
         raise GeneratorError(f"{expr.span}: {type(expr).__name__} cannot be rendered as a bit set")
+
+
+def _joined(op: str, left: Text, right: Text, kind: str) -> Text:
+    """Renders an operation on two bit sets.
+
+    gcc warns of some comparisons of such words where one set is empty, or both are the same.
+    """
+    if left.text == EMPTY or right.text == EMPTY:
+        kept = {"union": right if left.text == EMPTY else left, "minus": left}
+        return kept.get(op, Text(EMPTY, ATOM, "int"))
+    if left.text == right.text:
+        return Text(EMPTY, ATOM, "int") if op == "minus" else left
+    if op == "minus":
+        return Text(f"{left.at(UNARY)} & ~{right.at(UNARY)}", BIT_AND, kind)
+    symbol, precedence = ("|", BIT_OR) if op == "union" else ("&", BIT_AND)
+    return Text(f"{left.at(UNARY)} {symbol} {right.at(UNARY)}", precedence, kind)
 
 
 def _item_name(expr: Expr) -> str:
