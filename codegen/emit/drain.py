@@ -10,7 +10,7 @@ from codegen.c.names import Names, field
 from codegen.emit.steps import element_type, is_lined, value_type
 from codegen.emit.types import WireField, bytes_alignment, c_type, wire_fields
 from codegen.ir import EPOCH, Bool, Bytes, Drain, Enum, Protocol, Record, Recovery, Section, TableLayout, Type, UInt
-from codegen.ir.measure import is_scalar, width_bits
+from codegen.ir.measure import is_scalar, width_bits, width_bytes
 
 LOCALS = {"tables", "message", "element", "before", "after", "outcome", "place"}
 
@@ -91,7 +91,7 @@ def _place_field(protocol: Protocol, names: Names, name: str) -> dict[str, Any]:
     return {
         "member": field(name),
         "macro": names.macro("entry_at", name),
-        "size": -(-width_bits(type_) // 8),
+        "size": width_bytes(type_),
         "type": c_type(names, type_),
         "max": f"{(1 << width_bits(type_)) - 1:#x}",
     }
@@ -169,7 +169,7 @@ def _recovery(protocol: Protocol, names: Names, recovery: Recovery) -> dict[str,
         "struct": f"struct {names.tag(recovery.cell)}",
         "key": {
             "macro": names.macro("entry_at", recovery.key),
-            "size": -(-width_bits(key) // 8),
+            "size": width_bytes(key),
             "row_macro": names.macro("row_at", recovery.key),
         },
         "row": [_bytes_of(each, names.macro("row_at", each.name), f"from->{field(each.name)}", names) for each in row],

@@ -51,7 +51,7 @@ from codegen.ir.locations import is_path
 from codegen.ir.measure import interval_of
 from codegen.ir.walk import substitute
 
-EMPTY = "0"
+EMPTY = integer(0)
 
 
 class Sets:
@@ -124,7 +124,7 @@ class Sets:
         left, right = expr.left, expr.right
         if isinstance(left.type, Bits):
             one, other = self.scalars.scalar(left), self.scalars.scalar(right)
-            if one.text in (EMPTY, other.text):
+            if one.text in (EMPTY.text, other.text):
                 return Text("true")
             return Text(f"!({one.at(BIT_AND)} & ~{other.at(UNARY)})", UNARY)
         if isinstance(left, SetOf):
@@ -153,7 +153,7 @@ class Sets:
         match expr:
             case SetOf(elements=elements):
                 if not elements:
-                    return integer(0)
+                    return EMPTY
                 parts = [f"{one} << {self.scalars.scalar(element).at(PRODUCT)}" for element in elements]
                 return (
                     Text(parts[0], SHIFT, wide)
@@ -161,7 +161,7 @@ class Sets:
                     else Text(" | ".join(f"({part})" for part in parts), BIT_OR, wide)
                 )
             case SetOp(op=op, left=left, right=right):
-                return _joined(op, self.scalars.scalar(left), self.scalars.scalar(right), wide)
+                return _combined(op, self.scalars.scalar(left), self.scalars.scalar(right), wide)
             case Filter() if (word := self.masks.selected(expr.variable, expr.domain, expr.predicate)) is not None:
                 return word
             case Image() if (word := self.masks.image(expr)) is not None:
@@ -176,20 +176,19 @@ class Sets:
         raise GeneratorError(f"{expr.span}: {type(expr).__name__} cannot be rendered as a bit set")
 
 
-def _joined(op: str, left: Text, right: Text, kind: str) -> Text:
-    """Renders an operation on two bit sets.
+def _combined(op: str, left: Text, right: Text, kind: str) -> Text:
+    """Renders an operation on two bit sets, without an operand that adds nothing.
 
-    gcc warns of some comparisons of such words where one set is empty, or both are the same.
+    gcc warns of some comparisons with such an operand.
     """
-    if left.text == EMPTY or right.text == EMPTY:
-        kept = {"union": right if left.text == EMPTY else left, "minus": left}
-        return kept.get(op, Text(EMPTY, ATOM, "int"))
     if left.text == right.text:
-        return Text(EMPTY, ATOM, "int") if op == "minus" else left
-    if op == "minus":
-        return Text(f"{left.at(UNARY)} & ~{right.at(UNARY)}", BIT_AND, kind)
-    symbol, precedence = ("|", BIT_OR) if op == "union" else ("&", BIT_AND)
-    return Text(f"{left.at(UNARY)} {symbol} {right.at(UNARY)}", precedence, kind)
+        return EMPTY if op == "minus" else left
+    if right.text == EMPTY.text:
+        return EMPTY if op == "intersect" else left
+    if left.text == EMPTY.text:
+        return right if op == "union" else EMPTY
+    symbol, precedence = {"union": ("| ", BIT_OR), "intersect": ("& ", BIT_AND), "minus": ("& ~", BIT_AND)}[op]
+    return Text(f"{left.at(UNARY)} {symbol}{right.at(UNARY)}", precedence, kind)
 
 
 def _item_name(expr: Expr) -> str:

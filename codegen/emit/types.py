@@ -33,7 +33,7 @@ from codegen.ir import (
     Type,
     UInt,
 )
-from codegen.ir.measure import WORD_BITS, is_packed, is_scalar, is_vector, width_bits
+from codegen.ir.measure import WORD_BITS, is_packed, is_scalar, is_vector, width_bits, width_bytes
 from codegen.ir.walk import children
 
 SLOT_BYTES = 8
@@ -313,7 +313,7 @@ def wire_fields(message: Record, order: tuple[str, ...]) -> tuple[WireField, ...
         type_ = message.field(name)
         if not (is_scalar(type_) or isinstance(type_, Bytes)):
             raise GeneratorError(f"field {name} of the wire must be a scalar, not {type_}")
-        size = -(-width_bits(type_) // 8)
+        size = width_bytes(type_)
         found.append(WireField(name, type_, offset, size))
         offset += size
     return tuple(found)

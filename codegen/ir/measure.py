@@ -47,6 +47,11 @@ def width_bits(type_: Type) -> int:
     raise ValueError(f"a value of {type_} cannot be packed")
 
 
+def width_bytes(type_: Type) -> int:
+    """Returns the number of bytes of a value in a message or in a file."""
+    return -(-width_bits(type_) // 8)
+
+
 def is_packed(element: Type, size: int) -> bool:
     """True if `size` items of a type fit into one word together."""
     return is_scalar(element) and width_bits(element) * size <= WORD_BITS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codegen import ir
-from codegen.ir.measure import width_bits
+from codegen.ir.measure import width_bytes
 from codegen.layout.context import Context
 from codegen.layout.schema import GroupModel, Local
 from codegen.layout.source import Place
@@ -22,7 +22,7 @@ def has_bytes(kind: ir.Type) -> bool:
 
 def wire_bytes(kind: ir.Type) -> int:
     """Returns the bytes of a field on the wire; 0 for a type that has no form there."""
-    return -(-width_bits(kind) // 8) if isinstance(kind, WIRE_TYPES) else 0
+    return width_bytes(kind) if isinstance(kind, WIRE_TYPES) else 0
 
 
 def check_indices(context: Context, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:
