@@ -21,7 +21,7 @@ def test_every_key_survives_kills_and_loading_again():
     assert report.holds, str(report)
     assert [each.outcomes["right"] for each in report.passes] == [1_000_000, 1_000_000, 250_000, 1_000_000, 1_000_000]
     assert report.kills >= 1 and report.wrong == []
-    assert report.passes[0].rare_share > 0.01, "some of the keys are in pages"
+    assert report.passes[0].rare_share > 0.015, "some of the keys are in pages"
     assert 200 < report.table_bytes / report.keys < 1000
     assert "held" in str(report)
 

@@ -10,8 +10,8 @@ from spec.lib.bench import session_bench
 open_by_messages = session_bench.open_by_messages
 
 KEYS = 10_000_000
-# Whether all keys have room depends on the fullest page, so on chance. With two keys to a bucket, a run with a million
-# keys refuses an update now and then.
+# A full page refuses keys, and chance decides how full the fullest page gets. With two keys to a bucket, a run with a
+# million keys refuses an update now and then.
 KEYS_OF_BUCKET = 1.5
 KEYS_OF_PAGE = 4
 OUTCOMES = ("right", "wrong", "missing", "unchanged", "no room", "begins")
