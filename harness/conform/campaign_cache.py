@@ -20,7 +20,7 @@ from harness.conform.build import Sources
 from harness.conform.cases import Case
 from harness.conform.domain import Domain, DomainText, load_text
 from harness.conform.oracle import Oracle, Part
-from harness.conform.outline import outline
+from harness.conform.outline import moved, outline
 from harness.data.model_values import Patterns
 
 
@@ -76,8 +76,9 @@ class Shared:
         """Returns the ground for comparing a build of the protocol. build: its name, as in Domain."""
         patterns = Patterns(protocol)
         search_path = sources.search_path(generated)
-        # Besides the outline, steps decide only what numbers stand for and which indexes are checked first.
-        key = outline(protocol), patterns.computed, Oracle.early(protocol), Oracle.modules(protocol, search_path), build
+        # Besides the outline, steps decide only what numbers stand for, and which indexes are checked first or moved.
+        checked = Oracle.early(protocol), moved(protocol)
+        key = outline(protocol), patterns.computed, *checked, Oracle.modules(protocol, search_path), build
 
         def make() -> Ground:
             domain = Domain(self.text, protocol, patterns, str(self.spec / "conform.yaml"), build)

@@ -19,7 +19,7 @@ from harness.base import yaml_documents
 from harness.builds.program_variants import merged
 from harness.conform import drain_cases, gathered
 from harness.conform.cases import Assignment, Family, Trouble
-from harness.conform.outline import outline
+from harness.conform.outline import moved, outline
 from harness.conform.places import Beyond, DomainError, Place, Places, Step, built
 from harness.conform.samples import Sampler
 from harness.data.cells import GUARDS
@@ -119,6 +119,7 @@ class Domain:
     def __init__(
         self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str, build: str = "small"
     ) -> None:
+        self._moved = moved(protocol)
         self.protocol = protocol = gathered.with_operations(drain_cases.with_entry(outline(protocol)))
         self.patterns = patterns
         self.source = source
@@ -149,7 +150,8 @@ class Domain:
         """Whether the build can have a family: a bpf_spin_lock is always acquired, and nobody else writes meanwhile.
 
         The family refuses a bpf_res_spin_lock by counting the calls that take one, so every message must make the same
-        calls.
+        calls. No call is made for a message that a section is not for, or whose index an earlier section has set to one
+        that the table does not have.
         """
         if not family.trouble.section:
             return True
@@ -157,7 +159,9 @@ class Domain:
         section = sections[-1]
         atomic = self._table(section.table).atomic
         if atomic == "res_spin_lock" and any(
-            self._is_for_some(each) and self._table(each.table).atomic == atomic for each in sections
+            self._is_for_some(each) or at in self._moved[family.hook]
+            for at, each in enumerate(sections, 1)
+            if self._table(each.table).atomic == atomic
         ):
             return False
         return (atomic == "word" and section.writes) or (atomic == "res_spin_lock" and family.trouble.rival is None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
 from codegen import ir
+from codegen.analysis.step_facts import step_facts
 
 _WITH_STEPS = (ir.Protocol, ir.Section, ir.Pass, ir.Drain, ir.Recovery, ir.Step)
 _OF_STEPS = ("body", "span")
@@ -20,6 +22,22 @@ def outline(protocol: ir.Protocol) -> ir.Protocol:
     """
     without: ir.Protocol = _without_bodies(protocol)
     return replace(without, sources=())
+
+
+def moved(protocol: ir.Protocol) -> dict[str, frozenset[int]]:
+    """Returns the sections of xdp and tc, from 1, whose cell may be another one than that of the message that came.
+
+    A section before such a one writes the index of its cell. The outline does not say so.
+    """
+    return {"xdp": frozenset(_moved(protocol.xdp)), "tc": frozenset(_moved(protocol.tc))}
+
+
+def _moved(sections: tuple[ir.Section, ...]) -> Iterator[int]:
+    written: set[str] = set()
+    for number, section in enumerate(sections, 1):
+        if section.index in written:
+            yield number
+        written |= {*step_facts(section.step).written}
 
 
 def _without_bodies(node: Any) -> Any:
