@@ -41,6 +41,11 @@ class StepFacts:
         return bool(self.changing)
 
     @property
+    def touches_cell(self) -> bool:
+        """Whether it reads or changes its cell."""
+        return self.changes_cell or any(where[0] == self.step.cell for where in self.reads)
+
+    @property
     def goes_on_changed(self) -> bool:
         """Whether a leaf changes the cell and lets the hook go on."""
         return any(leaf.verdict == "Continue" for leaf in self.changing)

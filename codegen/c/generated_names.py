@@ -35,6 +35,7 @@ FUNCTIONS = frozenset(
         *("message_encode_forwarded", "message_encode_handover", "message_encode_tail", "message_tail_size"),
         *("gathering", "message_operations", "operation", "operation_decode", "operation_encode", "operations"),
         *("operations_look", "operations_look_at_all", "operations_of", "operations_run", "are_operations_valid"),
+        *("has_operation", "operation_find", "operation_look", "operation_place", "operations_touch"),
         *("recovery_begin", "recovery_key", "recovery_row", "recovery_step", "run_tc", "run_user", "run_xdp"),
         *("store_handover", "store_tc", "store_xdp", "tc_message", "tc_reply", "tc_run"),
         *("xdp_end", "xdp_forward", "xdp_leave", "xdp_message", "xdp_refuse", "xdp_reply", "xdp_run"),
@@ -43,7 +44,7 @@ FUNCTIONS = frozenset(
 """Functions and variables of the generated C, without the protocol's prefix. Steps become functions as well."""
 
 MORE_FUNCTIONS = re.compile(
-    r"sweep_\d+(_visit)?|group_\d+(_store)?|hash_\w+|message_\w+|u\d+_(set|array|sequence)_\d+_\w+|(bits|bytes)_\d+\w*|bpf_\w+"
+    r"sweep_\d+(_visit)?|group_\d+(_on|_store)?|hash_\w+|message_\w+|u\d+_(set|array|sequence)_\d+_\w+|(bits|bytes)_\d+\w*|bpf_\w+"
 )
 """Functions that the generator makes of the layout's names and numbers."""
 

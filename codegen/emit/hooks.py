@@ -143,14 +143,17 @@ class Call:
     """The lookup may find no cell. Then the hook goes on without the section."""
     when: str
     """The condition that the section is for the message; empty if it is for all."""
+    blind: bool = False
+    """Whether its step runs without the cell, which it neither reads nor changes."""
 
     @property
     def arguments(self) -> str:
-        return ", ".join([self.element, "message", *(["environment"] if self.function.environment else [])])
+        cell = f"&(const {self.function.cell_struct}){{}}" if self.blind else self.element
+        return ", ".join([cell, "message", *(["environment"] if self.function.environment else [])])
 
     @property
     def name(self) -> str:
-        return self.function.name + ("_retried" if self.retries else "")
+        return self.function.step if self.blind else self.function.name + ("_retried" if self.retries else "")
 
     @property
     def skips(self) -> bool:
@@ -215,6 +218,11 @@ class Group:
     @property
     def loses(self) -> bool:
         return any(call.loses for call in self.calls)
+
+    @property
+    def sighted(self) -> bool:
+        """Whether a section works on its cell."""
+        return not all(call.blind for call in self.calls)
 
 
 Part = Call | Group
@@ -332,14 +340,16 @@ class Hooks:
         current: set[Sought] = set()
         calls = []
         for section in sections:
-            key, index = (section.table, section.index), _index(section)
-            found = late.setdefault(key, self._lookup(section, late))
+            key, index, now = (section.table, section.index), _index(section), self._steps[section.step.name].written
             below = min(self._bounds(index, written, {} if index in own else sure), default=None)
-            call = self._call(section, found, found, _index_text(section), last=False, below=below)
-            calls.append(replace(call, found_by_earlier=key in current))
-            if section.when is None:
-                current.add(key)
-            now = self._steps[section.step.name].written
+            if self._is_blind(section, below):
+                calls.append(self._blind_call(section))
+            else:
+                found = late.setdefault(key, self._lookup(section, late))
+                call = self._call(section, found, found, _index_text(section), last=False, below=below)
+                calls.append(replace(call, found_by_earlier=key in current))
+                if section.when is None:
+                    current.add(key)
             written.update(now)
             current = {(table, name) for table, name in current if name not in now}
         environment = {name for facts in steps for name in facts.environment_read}
@@ -454,6 +464,38 @@ class Hooks:
             when=self._when(section.when),
         )
 
+    def _is_blind(self, section: Section, below: int | None) -> bool:
+        """Whether a section can run without its cell: there is one, and the step neither reads nor changes it."""
+        facts, is_word = self._steps[section.step.name], self._tables[section.table].atomic == "word"
+        return (
+            is_word
+            and not facts.touches_cell
+            and "index" not in facts.environment_read
+            and self._is_within(section, below)
+        )
+
+    def _blind_call(self, section: Section) -> Call:
+        facts = self._steps[section.step.name]
+        return Call(
+            function=self._described(section, facts, retried=False),
+            element="",
+            lookup="",
+            found_by_earlier=False,
+            index="",
+            contended=section.contended,
+            retries=False,
+            ends=False,
+            fails=False,
+            index_of="",
+            last=False,
+            hidden=(),
+            after_skip=False,
+            hides_skip=False,
+            left_out=False,
+            when=self._when(section.when),
+            blind=True,
+        )
+
     def _when(self, when: When | None) -> str:
         if when is None:
             return ""
@@ -499,38 +541,39 @@ class Hooks:
         return tuple(found)
 
     def _function(self, section: Section, facts: StepFacts, retried: bool) -> SectionFunction:
-        names, table, step = self._names, self._tables[section.table], facts.step
-        name = names.function(step.name, "on", table.name)
-        if name not in self.functions:
-            message = self._protocol.message
-            # A message in a map is not copied for a retry: the verifier knows nothing of its values.
-            copied = not self._message_in_map
-            taken = {"message", "environment", "element", "before", "outcome"} | {
-                one.local for one in self._saved(facts)
-            }
-            self.functions[name] = SectionFunction(
-                name=name,
-                step=names.step(step),
-                step_name=step.name,
-                table=table.name,
-                cell=names.local(step.cell, taken),
-                cell_struct=c_type(names, table.cell),
-                cell_function=names.tag(table.cell),
-                element_type=element_type(names, self._protocol, table.name),
-                atomic=table.atomic,
-                writes=facts.changes_cell,
-                environment=step.env is not None,
-                saved=(),
-                retried=retried,
-                read=self._members(message, {*facts.message_read, *facts.written}) if copied else (),
-                environment_read=self._members(self._protocol.environment, facts.environment_read),
-                written=self._members(message, facts.written) if copied else (),
-            )
+        described = self._described(section, facts, retried)
+        function = self.functions.setdefault(described.name, described)
         if retried:
-            self.functions[name] = replace(self.functions[name], retried=True)
-        if table.atomic == "word" and section.contended != "never":
-            self.functions[name] = replace(self.functions[name], saved=self._saved(facts))
-        return self.functions[name]
+            function = replace(function, retried=True)
+        if described.atomic == "word" and section.contended != "never":
+            function = replace(function, saved=self._saved(facts))
+        self.functions[function.name] = function
+        return function
+
+    def _described(self, section: Section, facts: StepFacts, retried: bool) -> SectionFunction:
+        names, table, step = self._names, self._tables[section.table], facts.step
+        message = self._protocol.message
+        # A message in a map is not copied for a retry: the verifier knows nothing of its values.
+        copied = not self._message_in_map
+        taken = {"message", "environment", "element", "before", "outcome"} | {one.local for one in self._saved(facts)}
+        return SectionFunction(
+            name=names.function(step.name, "on", table.name),
+            step=names.step(step),
+            step_name=step.name,
+            table=table.name,
+            cell=names.local(step.cell, taken),
+            cell_struct=c_type(names, table.cell),
+            cell_function=names.tag(table.cell),
+            element_type=element_type(names, self._protocol, table.name),
+            atomic=table.atomic,
+            writes=facts.changes_cell,
+            environment=step.env is not None,
+            saved=(),
+            retried=retried,
+            read=self._members(message, {*facts.message_read, *facts.written}) if copied else (),
+            environment_read=self._members(self._protocol.environment, facts.environment_read),
+            written=self._members(message, facts.written) if copied else (),
+        )
 
     def _saved(self, facts: StepFacts) -> tuple[Saved, ...]:
         """Returns the message fields that a lost attempt restores: those written in leaves that also write the cell."""

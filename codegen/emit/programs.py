@@ -26,6 +26,9 @@ PROCESSOR_BITS = 32
 PEER_BITS = 64
 """Width of a peer's number, as the daemon passes it."""
 
+LOOKED_AT_TOGETHER = 8
+"""STEPWISE_LOOKED_AT_TOGETHER of runtime/bpf/stepwise_operations.h."""
+
 
 def _mask(width: int, told_bits: int) -> str:
     """Returns the C text that truncates a number of `told_bits` bits to `width` bits; empty if nothing is cut off."""
@@ -137,6 +140,9 @@ class Programs:
         """Describes what a program needs for operations; None if messages have none.
 
         touched: the cells that a group looks up with an index that each operation has, to be read ahead.
+        known: indices among them that no section changes, with their numbers.
+        places: for the indices; a power of two, so that a mask bounds the number of an operation, and at least
+        LOOKED_AT_TOGETHER.
         """
         if self.protocol.operations is None:
             return None
@@ -154,9 +160,18 @@ class Programs:
         return {
             "of": self.names.function("operations", "of"),
             "touched": touched,
+            "known": [(each["index"], place) for place, each in enumerate(touched, 1) if self._is_kept(each["index"])],
+            "places": max(LOOKED_AT_TOGETHER, 1 << (self.protocol.operations.max - 1).bit_length()),
             "size": self.names.macro("operation_size"),
             "max": self.names.macro("operations_max"),
         }
+
+    def _is_kept(self, index: str) -> bool:
+        """Whether an index of an operation stays as it came, since no group writes what it is made of."""
+        made_of = {index}
+        for one in reversed(self.protocol.hashes):
+            made_of |= {one.source} if one.field in made_of else set()
+        return not any(made_of & {*group.stored} for group in self.xdp.groups)
 
     def _ahead(self) -> dict[str, Any] | None:
         """Describes the table whose cells are read ahead; None if there is none.

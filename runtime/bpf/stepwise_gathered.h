@@ -23,15 +23,20 @@ struct stepwise_gathering {
 	__u32 size; /* of an operation, in bytes */
 };
 
-/* Returns an operation of a packet; NULL, for the verifier, if it is not in the packet. */
+/* Returns where an operation of a packet is, if it is in the packet. */
 static __always_inline unsigned char *stepwise_operation(const struct xdp_md *context,
 							 const struct stepwise_operations *all,
 							 __u32 number, __u32 size)
 {
-	void *operation = (void *)(long)context->data;
+	return (unsigned char *)(long)context->data +
+	       ((all->offset + number * size) & STEPWISE_OPERATION_OFFSET_MASK);
+}
 
-	operation += (all->offset + number * size) & STEPWISE_OPERATION_OFFSET_MASK;
-	return operation + size > (void *)(long)context->data_end ? NULL : operation;
+/* Shows the verifier that an operation is in the packet. */
+static __always_inline bool stepwise_has_operation(const struct xdp_md *context,
+						   const unsigned char *operation, __u32 size)
+{
+	return operation + size <= (const unsigned char *)(long)context->data_end;
 }
 
 /*
@@ -69,7 +74,7 @@ stepwise_parse_gathered(struct xdp_md *context, __u16 port, __u32 payload_size,
 		all = gathering->look(context, *udp_offset + fixed_size, *count);
 		if (!all)
 			return STEPWISE_MALFORMED;
-		network.sum += all->sum;
+		network.sum += stepwise_sum_at(payload_size, all->sum);
 	}
 	/* Only IPv4 allows a datagram without a checksum. */
 	if (udp->check || STEPWISE_ETHERTYPE(packet) != bpf_htons(ETH_P_IP))

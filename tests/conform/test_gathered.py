@@ -19,6 +19,12 @@ from harness.data.model_values import Patterns
 from harness.data.packing import decodes, message_size, payload_rest
 
 SPEC = ROOT / "tests/golden/meters/spec"
+BEGUN = (
+    "\t}, *message = &operation;\n"
+    "\tstruct meters_env operation_environment = {}, *environment = &operation_environment;\n"
+    "\t__u32 skipped = 0;\n\t__u32 outcome;\n\n\tenvironment->position = number;\n"
+)
+DECODED = "\tmeters_operation_decode(payload, message);\n\tmeters_operation_find(operations, number, message);\n"
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +56,14 @@ def test_it_conforms_in_every_form(meters: Path, work: Path) -> None:
     [
         (
             "meters_hooks.h",
-            "\tenvironment->position = number;\n\tmeters_operation_decode(payload, message);\n\n\tmeter = ",
-            "\tmeters_operation_decode(payload, message);\n\n\tmeter = ",
+            f"\tenvironment->position = number;\n{DECODED}\n\tmeter = ",
+            f"{DECODED}\n\tmeter = ",
             "message found",
         ),
         (
             "meters_hooks.h",
-            "\t\t.noted = operations->message.noted,\n\t};\n\tenvironment->position = number;\n"
-            "\tmeters_operation_decode(payload, message);\n\n\tmeter = ",
-            "\t};\n\tenvironment->position = number;\n\tmeters_operation_decode(payload, message);\n\n\tmeter = ",
+            f"\t\t.noted = operations->message.noted,\n{BEGUN}{DECODED}\n\tmeter = ",
+            f"{BEGUN}{DECODED}\n\tmeter = ",
             "found",
         ),
         ("meters_hooks.h", "\t\tmessage->served = operations->message.served;\n", "", "message found"),
@@ -80,7 +85,12 @@ def test_it_conforms_in_every_form(meters: Path, work: Path) -> None:
             "return kind == METERS_MESSAGE_KIND_READ ?",
             "counted as malformed",
         ),
-        ("meters.bpf.c", "change + operations->all.change : change", "change : change", "UDP checksum"),
+        (
+            "meters.bpf.c",
+            "change += stepwise_sum_at(METERS_WIRE_SIZE, operations->all.change);\n",
+            "change += 0;\n",
+            "UDP checksum",
+        ),
         ("meters.bpf.c", ".count_max = METERS_OPERATIONS_MAX", ".count_max = METERS_OPERATIONS_MAX + 1", "malformed"),
         ("meters_user.c", "count > METERS_OPERATIONS_MAX ||\n\t    ", "", "userspace"),
     ],

@@ -87,30 +87,48 @@ static __always_inline unsigned char *meters_operation(const struct meters_opera
 	return stepwise_operation(run->packet, &operations->all, number, METERS_OPERATION_SIZE);
 }
 
-/* Sums an operation, checks its values, and reads its cells, so that no read of a cell waits for
- * another. */
-static long meters_operations_look(__u32 number, void *context)
+static __always_inline bool meters_has_operation(const struct meters_operations_run *run,
+						 const unsigned char *payload)
+{
+	return stepwise_has_operation(run->packet, payload, METERS_OPERATION_SIZE);
+}
+
+/* The place for an index of the first of the operations that are looked at together. */
+static __always_inline __u32 meters_operation_place(__u32 first)
+{
+	return stepwise_index(first & (8 - STEPWISE_LOOKED_AT_TOGETHER));
+}
+
+/* Sums an operation, checks its values, and notes which cells it needs. Its place is first + i. */
+static __always_inline void meters_operation_look(struct meters_operations *operations,
+						  const unsigned char *payload, __u32 first,
+						  __u32 i)
+{
+	struct meters_message operation, *message = &operation;
+
+	operations->all.sum += stepwise_sum_at((first + i) * METERS_OPERATION_SIZE,
+					       stepwise_sum(payload, METERS_OPERATION_SIZE, 0));
+	if (!meters_operation_decode(payload, message))
+		operations->all.wrong = true;
+	(operations->needed_1 + meters_operation_place(first))[i] = message->place;
+}
+
+static long meters_operations_look(__u32 call, void *context)
 {
 	const struct meters_operations_run *run = context;
 	struct meters_operations *operations = meters_operations_of(run);
-	const unsigned char *payload;
-	const __u64 *touched_1;
-	struct meters_message operation, *message = &operation;
+	const __u32 first = call * STEPWISE_LOOKED_AT_TOGETHER, count = run->count.value;
+	unsigned char *payload;
 
 	if (!operations)
 		return 1;
-	payload = meters_operation(run, operations, number);
-	if (!payload)
-		return 1;
-	operations->all.sum += stepwise_sum_at(METERS_WIRE_SIZE + number * METERS_OPERATION_SIZE,
-					       stepwise_sum(payload, METERS_OPERATION_SIZE, 0));
-	if (!meters_operation_decode(payload, message)) {
-		operations->all.wrong = true;
-		return 0;
+	payload = meters_operation(run, operations, first);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_LOOKED_AT_TOGETHER; i++, payload += METERS_OPERATION_SIZE) {
+		if (first + i >= count || !meters_has_operation(run, payload))
+			return 1;
+		meters_operation_look(operations, payload, first, i);
 	}
-	touched_1 = meters_meter_element(NULL, message->place);
-	if (touched_1)
-		stepwise_touch(touched_1, sizeof(*touched_1));
 	return 0;
 }
 
@@ -126,8 +144,44 @@ meters_operations_look_at_all(struct xdp_md *context, __u32 offset, __u32 count)
 	operations->all = (struct stepwise_operations){ .offset = offset };
 	operations->skipped = 0;
 	operations->lost = false;
-	stepwise_for_each(count, meters_operations_look, &run);
+	run.count.value = count;
+	stepwise_for_each(stepwise_calls(count, STEPWISE_LOOKED_AT_TOGETHER),
+			  meters_operations_look, &run);
 	return &operations->all;
+}
+
+/* Sets indices as they were computed when all operations were looked at. No section has changed
+ * them since. */
+static __always_inline void meters_operation_find(const struct meters_operations *operations,
+						  __u32 number, struct meters_message *message)
+{
+	message->place = operations->needed_1[stepwise_index(number) & (8 - 1)];
+}
+
+/*
+ * Reads the cells that operations need. There is nothing else between two reads, so that the
+ * processor begins many of them before it has waited for one.
+ */
+static long meters_operations_touch(__u32 call, void *context)
+{
+	const struct meters_operations_run *run = context;
+	const struct meters_operations *operations = meters_operations_of(run);
+	const __u32 first = call * STEPWISE_LOOKED_AT_TOGETHER, count = run->count.value;
+
+	if (!operations)
+		return 1;
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_LOOKED_AT_TOGETHER; i++) {
+		const __u64 *needed_1;
+
+		if (first + i >= count)
+			return 1;
+		needed_1 = meters_meter_element(
+			NULL, (operations->needed_1 + meters_operation_place(first))[i]);
+		if (needed_1)
+			stepwise_touch(needed_1, sizeof(*needed_1));
+	}
+	return 0;
 }
 
 static const struct stepwise_gathering meters_gathering = {
@@ -179,7 +233,9 @@ static __always_inline int meters_xdp_reply(struct xdp_md *context, __u32 udp_of
 	if (!udp)
 		return XDP_ABORTED;
 	change = meters_store_xdp((unsigned char *)(udp + 1), message);
-	stepwise_correct_checksum(udp, operations ? change + operations->all.change : change);
+	if (operations)
+		change += stepwise_sum_at(METERS_WIRE_SIZE, operations->all.change);
+	stepwise_correct_checksum(udp, change);
 	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
@@ -270,6 +326,9 @@ int meters_xdp(struct xdp_md *context)
 	if (!meters_message_decode(payload, &message))
 		return meters_xdp_leave(stepwise_end(STEPWISE_DROP, METERS_COUNTER_MALFORMED));
 	run.count.value = stepwise_hide_zero(count);
+	if (run.count.value)
+		stepwise_for_each(stepwise_calls(run.count.value, STEPWISE_LOOKED_AT_TOGETHER),
+				  meters_operations_touch, &run);
 	return meters_xdp_end(context, udp_offset, &message, &run,
 			      stepwise_hide(meters_run_xdp(NULL, &message, &run)));
 }

@@ -9,7 +9,7 @@
  *   __u64 *meters_house_element(const void *tables, __u32 index)
  *   __u64 *meters_meter_element(const void *tables, __u32 index)
  *
- * It also defines meters_operations_of() and meters_operation(), which are declared below.
+ * It also defines the functions for operations that are declared below.
  */
 #ifndef METERS_HOOKS_H
 #define METERS_HOOKS_H
@@ -286,6 +286,7 @@ struct meters_operations {
 	struct meters_message message; /* its own fields, as they are handed on */
 	__u32 skipped;
 	bool lost;
+	__u32 needed_1[8]; /* indices of cells that operations need */
 };
 
 /*
@@ -304,6 +305,10 @@ meters_operations_of(const struct meters_operations_run *run);
 static __always_inline unsigned char *meters_operation(const struct meters_operations_run *run,
 						       const struct meters_operations *operations,
 						       __u32 number);
+static __always_inline bool meters_has_operation(const struct meters_operations_run *run,
+						 const unsigned char *payload);
+static __always_inline void meters_operation_find(const struct meters_operations *operations,
+						  __u32 number, struct meters_message *message);
 
 /* Writes the fields that group 1 can have changed. Returns the change of a checksum over the
  * operation. */
@@ -318,29 +323,23 @@ static __always_inline __u64 meters_group_1_store(unsigned char *payload,
 }
 
 /* The sections of group 1 for one operation. */
-static long meters_group_1(__u32 number, void *context)
+static __always_inline void meters_group_1_on(const struct meters_operations_run *run,
+					      struct meters_operations *operations,
+					      unsigned char *payload, __u32 number)
 {
-	const struct meters_operations_run *run = context;
-	struct meters_operations *operations = meters_operations_of(run);
-	unsigned char *payload;
 	const void *tables = run->tables;
 	__u64 *meter;
-	struct meters_message operation, *message = &operation;
+	struct meters_message operation = {
+		.failed = operations->message.failed,
+		.noted = operations->message.noted,
+	}, *message = &operation;
 	struct meters_env operation_environment = {}, *environment = &operation_environment;
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!operations)
-		return 1;
-	payload = meters_operation(run, operations, number);
-	if (!payload)
-		return 1;
-	operation = (struct meters_message){
-		.failed = operations->message.failed,
-		.noted = operations->message.noted,
-	};
 	environment->position = number;
 	meters_operation_decode(payload, message);
+	meters_operation_find(operations, number, message);
 
 	meter = meters_meter_element(tables, message->place);
 	outcome = meter ? meters_note_on_meter_retried(meter, message, environment) :
@@ -351,11 +350,28 @@ static long meters_group_1(__u32 number, void *context)
 	operations->message.failed = message->failed;
 	operations->message.noted = message->noted;
 	operations->skipped |= skipped;
-	payload = meters_operation(run, operations, number);
-	if (!payload)
-		return 1;
-	operations->all.change += stepwise_sum_at(METERS_WIRE_SIZE + number * METERS_OPERATION_SIZE,
+	operations->all.change += stepwise_sum_at(number * METERS_OPERATION_SIZE,
 						  meters_group_1_store(payload, message));
+}
+
+static long meters_group_1(__u32 call, void *context)
+{
+	const struct meters_operations_run *run = context;
+	struct meters_operations *operations = meters_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = meters_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER;
+	     i++, number++, payload += METERS_OPERATION_SIZE) {
+		if (number >= run->count.value || !meters_has_operation(run, payload))
+			return 1;
+		meters_group_1_on(run, operations, payload, number);
+		stepwise_join();
+	}
 	return 0;
 }
 
@@ -370,33 +386,27 @@ static __always_inline __u64 meters_group_2_store(unsigned char *payload,
 	return change;
 }
 
-/* The sections of group 2 for one operation. */
-static long meters_group_2(__u32 number, void *context)
+/* The sections of group 2 for one operation. Returns false if the message is lost. */
+static __always_inline bool meters_group_2_on(const struct meters_operations_run *run,
+					      struct meters_operations *operations,
+					      unsigned char *payload, __u32 number)
 {
-	const struct meters_operations_run *run = context;
-	struct meters_operations *operations = meters_operations_of(run);
-	unsigned char *payload;
 	const void *tables = run->tables;
 	__u64 *meter;
 	__u64 *house;
-	struct meters_message operation, *message = &operation;
-	struct meters_env operation_environment = {}, *environment = &operation_environment;
-	__u32 skipped = 0;
-	__u32 outcome;
-
-	if (!operations)
-		return 1;
-	payload = meters_operation(run, operations, number);
-	if (!payload)
-		return 1;
-	operation = (struct meters_message){
+	struct meters_message operation = {
 		.house = operations->message.house,
 		.served = operations->message.served,
 		.failed = operations->message.failed,
 		.noted = operations->message.noted,
-	};
+	}, *message = &operation;
+	struct meters_env operation_environment = {}, *environment = &operation_environment;
+	__u32 skipped = 0;
+	__u32 outcome;
+
 	environment->position = number;
 	meters_operation_decode(payload, message);
+	meters_operation_find(operations, number, message);
 
 	if (message->kind == METERS_MESSAGE_KIND_NOTED) {
 		meter = meters_meter_element(tables, message->place);
@@ -411,17 +421,36 @@ static long meters_group_2(__u32 number, void *context)
 	outcome = house ? meters_tally_on_house(house, message, environment) : STEPWISE_CONTENDED;
 	if (outcome == STEPWISE_CONTENDED) {
 		operations->lost = true;
-		return 1;
+		return false;
 	}
 
 	operations->message.served = message->served;
 	operations->message.noted = message->noted;
 	operations->skipped |= skipped;
-	payload = meters_operation(run, operations, number);
-	if (!payload)
-		return 1;
-	operations->all.change += stepwise_sum_at(METERS_WIRE_SIZE + number * METERS_OPERATION_SIZE,
+	operations->all.change += stepwise_sum_at(number * METERS_OPERATION_SIZE,
 						  meters_group_2_store(payload, message));
+	return true;
+}
+
+static long meters_group_2(__u32 call, void *context)
+{
+	const struct meters_operations_run *run = context;
+	struct meters_operations *operations = meters_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = meters_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER;
+	     i++, number++, payload += METERS_OPERATION_SIZE) {
+		if (number >= run->count.value || !meters_has_operation(run, payload))
+			return 1;
+		if (!meters_group_2_on(run, operations, payload, number))
+			return 1;
+		stepwise_join();
+	}
 	return 0;
 }
 
@@ -448,7 +477,8 @@ static __always_inline __u32 meters_run_xdp(const void *tables, struct meters_me
 			return stepwise_end(STEPWISE_DROP, METERS_COUNTER_LOST);
 		operations->message.failed = message->failed;
 		operations->message.noted = message->noted;
-		stepwise_for_each(run->count.value, meters_group_1, run);
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  meters_group_1, run);
 		message->failed = operations->message.failed;
 		message->noted = operations->message.noted;
 		skipped |= operations->skipped;
@@ -462,7 +492,8 @@ static __always_inline __u32 meters_run_xdp(const void *tables, struct meters_me
 		operations->message.served = message->served;
 		operations->message.failed = message->failed;
 		operations->message.noted = message->noted;
-		stepwise_for_each(run->count.value, meters_group_2, run);
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  meters_group_2, run);
 		message->served = operations->message.served;
 		message->noted = operations->message.noted;
 		skipped |= operations->skipped;

@@ -54,6 +54,20 @@ static __always_inline unsigned char *meters_operation(const struct meters_opera
 	       (size_t)number * METERS_OPERATION_SIZE;
 }
 
+static __always_inline bool meters_has_operation(const struct meters_operations_run *run,
+						 const unsigned char *payload)
+{
+	(void)run, (void)payload;
+	return true;
+}
+
+/* The decoder has computed them. */
+static __always_inline void meters_operation_find(const struct meters_operations *operations,
+						  __u32 number, struct meters_message *message)
+{
+	(void)operations, (void)number, (void)message;
+}
+
 /* Returns true if a payload has as many operations as it says, each with values of its fields'
  * types. */
 static bool meters_are_operations_valid(unsigned char *payload, size_t size)
