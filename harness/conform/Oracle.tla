@@ -89,26 +89,37 @@ RunGathered(sections, Step(_, _, _, _), Group(_), IsFor(_, _), With(_, _), Own(_
                     /\ \A other \in at..last : Group(other) = Group(at)
                     /\ last = Len(sections) \/ Group(last + 1) # Group(at)
       Of(writes, number) == [w \in DOMAIN writes |-> [writes[w] EXCEPT ![4] = @ + number * Len(sections)]]
-      RECURSIVE Operations(_, _, _)
-      Operations(at, number, run) ==
-        IF number > count \/ ~ run.through
-          THEN run
-          ELSE LET one == RunPart(sections, Step, at, Last(at), "", 0,
+      RECURSIVE Operations(_, _, _, _, _, _)
+      Operations(at, number, continued, cells, msg, writes) ==
+        IF number > count
+          THEN [Outcome("Drop", Last(at), continued, cells, msg, writes) EXCEPT !.through = TRUE]
+          ELSE LET run == RunPart(sections, Step, at, Last(at), "", 0,
                                   IF number = trouble.operation THEN trouble ELSE Undisturbed,
-                                  run.continued, run.cells, With(run.msg, number), [env EXCEPT !.position = number - 1])
-               IN  Operations(at, number + 1, [one EXCEPT !.writes = run.writes \o Of(@, number),
-                                                         !.msg = Own(Done(@, number), run.msg)])
-      RECURSIVE From(_, _)
-      From(at, run) ==
-        IF at > Len(sections) \/ ~ run.through
-          THEN run
-          ELSE IF Group(at) = 0
-            THEN LET one == RunPart(sections, Step, at, at, "", 0, trouble, run.continued, run.cells, run.msg, env)
-                 IN  From(at + 1, [one EXCEPT !.writes = run.writes \o @])
-            ELSE From(Last(at) + 1, IF count > 0 /\ IsFor(Group(at), run.msg) THEN Operations(at, 1, run) ELSE run)
+                                  continued, cells, With(msg, number), [env EXCEPT !.position = number - 1])
+                   answered == Own(Done(run.msg, number), msg)
+                   log == writes \o Of(run.writes, number)
+               IN  IF run.through
+                     THEN Operations(at, number + 1, run.continued, run.cells, answered, log)
+                     ELSE [run EXCEPT !.msg = answered, !.writes = log]
+      \* TLC works out a whole table where it first meets it in a record. So tables
+      \* go from section to section by themselves, and a section reads a cell first.
+      RECURSIVE From(_, _, _, _, _)
+      From(at, continued, cells, msg, writes) ==
+        CASE at > Len(sections) ->
+               Outcome(IF continued THEN "Drop" ELSE "Contended", at - 1, continued, cells, msg, writes)
+          [] at <= Len(sections) /\ Group(at) > 0 /\ (count = 0 \/ ~ IsFor(Group(at), msg)) ->
+               From(Last(at) + 1, continued, cells, msg, writes)
+          [] OTHER ->
+               LET run == IF Group(at) = 0
+                            THEN [RunPart(sections, Step, at, Last(at), "", 0, trouble, continued, cells, msg, env)
+                                    EXCEPT !.writes = writes \o @]
+                            ELSE Operations(at, 1, continued, cells, msg, writes)
+               IN  IF run.through
+                     THEN From(Last(at) + 1, run.continued, run.cells, run.msg, run.writes)
+                     ELSE run
   IN  IF count > most \/ \E table \in checked : ~ Found(table, TableIndex(table, msg0))
         THEN Outcome("Malformed", 0, FALSE, cells0, msg0, <<>>)
-        ELSE From(1, [Outcome("Drop", 0, FALSE, cells0, msg0, <<>>) EXCEPT !.through = TRUE])
+        ELSE From(1, FALSE, cells0, msg0, <<>>)
 
 \* The daemon's sections: each on one cell, which it may write where it reads none, or on a whole table, which it reads.
 RunUser(sections, Step(_, _, _, _), cells0, msg0, env) ==
