@@ -42,7 +42,7 @@ class StepFacts:
 
     @property
     def touches_cell(self) -> bool:
-        """Whether it reads or changes its cell."""
+        """True if the step reads or changes its cell."""
         return self.changes_cell or any(where[0] == self.step.cell for where in self.reads)
 
     @property

@@ -144,7 +144,7 @@ class Call:
     when: str
     """The condition that the section is for the message; empty if it is for all."""
     blind: bool = False
-    """Whether its step runs without the cell, which it neither reads nor changes."""
+    """True if the step runs without its cell, because it neither reads nor changes it."""
 
     @property
     def arguments(self) -> str:
@@ -221,7 +221,7 @@ class Group:
 
     @property
     def sighted(self) -> bool:
-        """Whether a section works on its cell."""
+        """True if at least one section works on its cell."""
         return not all(call.blind for call in self.calls)
 
 
@@ -465,7 +465,7 @@ class Hooks:
         )
 
     def _is_blind(self, section: Section, below: int | None) -> bool:
-        """Whether a section can run without its cell: there is one, and the step neither reads nor changes it."""
+        """Returns true if every index has a cell, and the step neither reads nor changes its cell."""
         facts, is_word = self._steps[section.step.name], self._tables[section.table].atomic == "word"
         return (
             is_word

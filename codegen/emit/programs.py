@@ -167,7 +167,7 @@ class Programs:
         }
 
     def _is_kept(self, index: str) -> bool:
-        """Whether an index of an operation stays as it came, since no group writes what it is made of."""
+        """Returns true if no group writes an index of an operation, or the field that it is a hash of."""
         made_of = {index}
         for one in reversed(self.protocol.hashes):
             made_of |= {one.source} if one.field in made_of else set()
