@@ -21,7 +21,7 @@ SESSIONS = 16_384
 SESSIONS_OF_PEER = 1_024
 READS = ('Get',)
 READ_ANSWERS = ('Value', 'Missing')
-ANSWERS_RECALLED = True
+ANSWERS_RECALLED = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong')
 EXECUTES_AGAIN = True
 WAYS = 4
 PAGE_SIZE = 16
@@ -41,7 +41,7 @@ REQUESTS = ('Insert', 'Update', 'Delete')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong')
 COMPLETIONS = ('Insert', 'Update', 'Delete')
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("892e26c75f355919")
+TERMS = bytes.fromhex("824010ae0b08df54")
 
 
 class Malformed(Exception):

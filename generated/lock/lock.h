@@ -35,7 +35,7 @@
 #define LOCK_MAX_OWNED 256
 #define LOCK_OVERFLOW_CAPACITY 16384
 #define LOCK_TICK_NS 134217728
-#define LOCK_TERMS 0x0dbe4114335270aeULL
+#define LOCK_TERMS 0x66d378197c0b2a65ULL
 
 /* --- Types ------------------------------------------------------------------- */
 

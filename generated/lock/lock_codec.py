@@ -19,7 +19,7 @@ SESSIONS = 16_384
 SESSIONS_OF_PEER = 1_024
 READS = ()
 READ_ANSWERS = ()
-ANSWERS_RECALLED = False
+ANSWERS_RECALLED = ()
 EXECUTES_AGAIN = False
 MAX_HOLDERS = 3
 MAX_SPILLED = 16_383
@@ -29,7 +29,7 @@ REQUESTS = ('Acquire', 'Release')
 ANSWERS = ('Granted', 'Rejected', 'Released')
 COMPLETIONS = ('Acquire', 'Release', 'Rejected')
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("ae7052331441be0d")
+TERMS = bytes.fromhex("652a0b7c1978d366")
 
 
 class Malformed(Exception):

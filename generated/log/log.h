@@ -47,7 +47,7 @@
 #define LOG_LAST_NUMBER 281474976710655ULL
 #define LOG_TAG_MODULUS 4096
 #define LOG_TICK_NS 134217728
-#define LOG_TERMS 0x80d4017f63db4728ULL
+#define LOG_TERMS 0x440cc8966350a782ULL
 
 /* --- Types ------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@ SESSIONS = 16_384
 SESSIONS_OF_PEER = 1_024
 READS = ()
 READ_ANSWERS = ()
-ANSWERS_RECALLED = True
+ANSWERS_RECALLED = ('Appended', 'Stored', 'Full')
 EXECUTES_AGAIN = False
 LOGS = 16
 SLOTS = 65_536
@@ -30,7 +30,7 @@ REQUESTS = ('Append',)
 ANSWERS = ('Appended', 'Stored', 'Full')
 COMPLETIONS = ('Stored',)
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("2847db637f01d480")
+TERMS = bytes.fromhex("82a7506396c80c44")
 
 
 class Malformed(Exception):

@@ -21,7 +21,7 @@ SESSIONS = 16_384
 SESSIONS_OF_PEER = 1_024
 READS = ('Get',)
 READ_ANSWERS = ('Value', 'Missing')
-ANSWERS_RECALLED = True
+ANSWERS_RECALLED = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong', 'Locked', 'Granted', 'Conflict', 'Committed', 'Aborted', 'Refused')
 EXECUTES_AGAIN = True
 WAYS = 4
 PAGE_SIZE = 16
@@ -43,7 +43,7 @@ COMPLETIONS = ('Insert', 'Update', 'Delete', 'Lock', 'Commit', 'Abort')
 INTENTS = 4
 ALL_INTENTS = 65_536
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("3bfada8b3ed7c649")
+TERMS = bytes.fromhex("8c9a559b544f1181")
 
 
 class Malformed(Exception):

@@ -61,7 +61,7 @@ CONSTANTS
   Reads,            \* the kinds that change nothing: executed any number of times, in no order
   ReadAnswers,      \* the kinds that these are answered with
   Completions,      \* the kinds that the daemon's replies have, beside Opened and Reads
-  AnswersRecalled,  \* whether the next section knows more of an earlier answer than its kind
+  AnswersRecalled,  \* those of Answers of which a later section knows more than the kind
   ExecutesAgain,    \* whether a request that was left to the daemon is executed from its beginning when it is sent again
   SequenceModulus,  \* sequence numbers count modulo this
   TimeModulus,      \* clock ticks count modulo this
@@ -121,7 +121,7 @@ Begin(session, msg, env) ==
     [] msg.sequence = session.sequence /\ ~ Abandons(session) ->
          IF session.state = "Forwarded"
            THEN ForwardAgain :: Forward(session, msg)
-           ELSE IF AnswersRecalled /\ session.outcome \in Answers
+           ELSE IF session.outcome \in AnswersRecalled
                   THEN Recalled :: Continue(session, [msg EXCEPT !.kind = session.outcome])
                   ELSE AnswerAgain :: Reply(session, [msg EXCEPT !.kind = session.outcome])
     [] msg.sequence # NextSequence(session.sequence) /\ ~ (Abandons(session) /\ msg.sequence = session.sequence) ->

@@ -140,7 +140,7 @@ FollowsTheSession ==
                [] ~ isOpen -> IF given.kind = "Close" THEN "Reply" ELSE "Drop"
                [] IsNext(session, given) -> IF given.kind = "Work" THEN "Continue" ELSE "Reply"
                [] again /\ session.state = "Forwarded" -> "Forward"
-               [] again /\ session.state = "Idle" -> IF AnswersRecalled /\ session.outcome = "Done" THEN "Continue" ELSE "Reply"
+               [] again /\ session.state = "Idle" -> IF session.outcome \in AnswersRecalled THEN "Continue" ELSE "Reply"
                [] OTHER -> "Drop"]_vars
 
 \* A request that comes again gets the answer that the session remembers.
