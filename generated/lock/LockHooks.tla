@@ -13,6 +13,11 @@ XdpSections == <<
   Section("credential", "Authenticate", "drop"),
   Section("session", "Begin", "drop"),
   Section("lock", "OnRequest", "skip"),
+  Section("gathered", "Recall", "never"),
+  Section("gathered", "Recalled", "never"),
+  Section("lock", "OnRequest", "skip"),
+  Section("gathered", "Note", "never"),
+  Section("gathered", "Keep", "never"),
   Section("session", "End", "never")
 >>
 
@@ -20,7 +25,12 @@ XdpStep(at, cell, msg, env) ==
   CASE at = 1 -> Authenticate(cell, msg)
     [] at = 2 -> Begin(cell, msg, env)
     [] at = 3 -> OnRequest(cell, msg)
-    [] at = 4 -> End(cell, msg)
+    [] at = 4 -> Recall(cell, msg, env)
+    [] at = 5 -> Recalled(cell, msg)
+    [] at = 6 -> OnRequest(cell, msg)
+    [] at = 7 -> Note(cell, msg, env)
+    [] at = 8 -> Keep(cell, msg)
+    [] at = 9 -> End(cell, msg)
 
 TcSections == <<
   Section("credential", "Confirm", "drop"),
@@ -73,6 +83,7 @@ TableIndex(table, msg) ==
   CASE table = "credential" -> msg.client
     [] table = "session" -> msg.client
     [] table = "lock" -> msg.slot
+    [] table = "gathered" -> msg.client
     [] table = "overflow" -> msg.entry
 
 \* `message` with what the hooks and the user step hand to one another, as `from` has it.
@@ -106,10 +117,38 @@ StepOf(hook, at, cell, msg, env) ==
     [] hook = "TC" -> TcStep(at, cell, msg, env)
     [] hook = "User" -> UserStep(at, cell, msg, env)
 
+\* The group of a hook's section; 0 if it is in none.
+GroupOf(hook, at) ==
+  CASE hook = "XDP" /\ at \in 4..4 -> 1
+    [] hook = "XDP" /\ at \in 6..7 -> 2
+    [] OTHER -> 0
+
+\* True if a group is for a message.
+GroupIsFor(group, msg) ==
+  CASE group = 1 -> msg.kind \in {"Gathered"}
+    [] OTHER -> TRUE
+
+\* How many operations a message has that arrives.
+OperationsOf(msg) == IF msg.kind \in {"Gather", "Gathered"} THEN Len(msg.operations) ELSE 0
+
+\* A message as a group has it for one of its operations. Its hashes are still its own.
+OperationAt(msg, number) ==
+  LET operation == msg.operations[number]
+  IN  [msg EXCEPT !.kind = operation.kind, !.mode = operation.mode, !.lock = operation.lock]
+
+\* A message with what each operation has of its own, as `from` has it.
+OwnOf(msg, from) ==
+  [msg EXCEPT !.kind = from.kind, !.mode = from.mode, !.lock = from.lock, !.slot = from.slot]
+
+\* A message with one of its operations as the group has left it.
+OperationDone(msg, number) ==
+  [msg EXCEPT !.operations[number] = [kind |-> msg.kind, mode |-> msg.mode, lock |-> msg.lock]]
+
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
     [] table = "lock" -> [mode |-> "Free", holders |-> {}, spilled |-> 0]
+    [] table = "gathered" -> [sequence |-> 0, done |-> {}, refused |-> {}]
     [] table = "overflow" -> [state |-> "Vacant", client |-> 0, slot |-> 0]
 
 \* Tables that are new. `capacity` has the number of cells of each.
@@ -117,7 +156,8 @@ TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[tab
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, mode |-> "Free", lock |-> 0, entry |-> 0,
-   own |-> 0, gone |-> {}, slot |-> 0, claimed |-> FALSE, kept |-> FALSE]
+   own |-> 0, count |-> 0, gone |-> {}, slot |-> 0, claimed |-> FALSE, kept |-> FALSE, done |-> {}, refused |-> {},
+   operations |-> <<>>]
 
 \* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
@@ -128,17 +168,23 @@ CellTypes == [
   session |-> [state : {"Vacant", "Idle", "Busy", "Forwarded", "Closing"}, sequence : 0..1073741823,
                outcome : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed",
                "OtherTerms", "TooEarly", "Invited", "Uninvited", "Acquire", "Release", "Granted", "Rejected",
-               "Released"}, deadline : 0..33554431],
+               "Released", "Gather", "Gathered"}, deadline : 0..33554431],
   lock |-> [mode : {"Free", "Shared", "Exclusive"}, holders : SUBSET (0..16383), spilled : 0..16383],
+  gathered |-> [sequence : 0..1073741823, done : SUBSET (0..(Operations - 1)),
+                refused : SUBSET (0..(Operations - 1))],
   overflow |-> [state : {"Vacant", "Joining", "Held", "Leaving"}, client : 0..16383, slot : Wide]
 ]
 
 MessageType ==
   [kind : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly",
-   "Invited", "Uninvited", "Acquire", "Release", "Granted", "Rejected", "Released"}, client : 0..16383,
-   sequence : 0..1073741823, secret : Wide, mode : {"Free", "Shared", "Exclusive"}, lock : Wide,
-   entry : 0..16383, own : 0..16383, gone : SUBSET (0..16383), slot : Wide, claimed : BOOLEAN,
-   kept : BOOLEAN]
+   "Invited", "Uninvited", "Acquire", "Release", "Granted", "Rejected", "Released", "Gather", "Gathered"},
+   client : 0..16383, sequence : 0..1073741823, secret : Wide, mode : {"Free", "Shared", "Exclusive"},
+   lock : Wide, entry : 0..16383, own : 0..16383, count : 0..31, gone : SUBSET (0..16383), slot : Wide,
+   claimed : BOOLEAN, kept : BOOLEAN, done : SUBSET (0..(Operations - 1)),
+   refused : SUBSET (0..(Operations - 1)), operations : Seq([kind : {"Open", "Ask", "Renew", "Close",
+   "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly", "Invited", "Uninvited", "Acquire",
+   "Release", "Granted", "Rejected", "Released", "Gather", "Gathered"}, mode : {"Free", "Shared",
+   "Exclusive"}, lock : Wide])]
 
 \* True if a cell of a table has its type.
 CellOK(table, cell) ==
@@ -150,4 +196,5 @@ CellOK(table, cell) ==
 MessageOK(msg) ==
   /\ msg \in MessageType
   /\ Cardinality(msg.gone) <= MaxGone
+  /\ Len(msg.operations) <= 16
 ==============================================================================

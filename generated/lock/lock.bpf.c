@@ -5,7 +5,9 @@
 #include "bpf/stepwise_clock.h"
 #include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
+#include "bpf/stepwise_gathered.h"
 #include "bpf/stepwise_sender.h"
+#include "bpf/stepwise_touch.h"
 #include "stepwise_sweep.h"
 #include "lock_codec.h"
 
@@ -63,6 +65,20 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
 	__type(value, __u64);
+	__uint(max_entries, LOCK_CAPACITY_GATHERED);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} gathered SEC(".maps");
+
+static __always_inline __u64 *lock_gathered_element(const void *tables, __u32 index)
+{
+	(void)tables;
+	return bpf_map_lookup_elem(&gathered, &index);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, __u64);
 	__uint(max_entries, LOCK_CAPACITY_OVERFLOW);
 	__uint(map_flags, BPF_F_MMAPABLE);
 } overflow SEC(".maps");
@@ -85,6 +101,138 @@ struct {
 } counters SEC(".maps");
 
 #include "lock_hooks.h"
+
+/* --- Operations ---------------------------------------------------------------------------- */
+
+/* It is in a map, so the verifier knows nothing of what an operation leaves to the next one, and
+ * follows one of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct lock_operations);
+	__uint(max_entries, 1);
+} operations_state SEC(".maps");
+
+/* Looks it up anew for each caller: a pointer that `run` kept would be one more thing for the
+ * verifier to compare. */
+static __always_inline struct lock_operations *
+lock_operations_of(const struct lock_operations_run *run)
+{
+	const __u32 key = 0;
+
+	(void)run;
+	return bpf_map_lookup_elem(&operations_state, &key);
+}
+
+static __always_inline unsigned char *lock_operation(const struct lock_operations_run *run,
+						     const struct lock_operations *operations,
+						     __u32 number)
+{
+	return stepwise_operation(run->packet, &operations->all, number, LOCK_OPERATION_SIZE);
+}
+
+static __always_inline bool lock_has_operation(const struct lock_operations_run *run,
+					       const unsigned char *payload)
+{
+	return stepwise_has_operation(run->packet, payload, LOCK_OPERATION_SIZE);
+}
+
+/* The place for an index of the first of the operations that are looked at together. */
+static __always_inline __u32 lock_operation_place(__u32 first)
+{
+	return stepwise_index(first & (16 - STEPWISE_LOOKED_AT_TOGETHER));
+}
+
+/* Sums an operation, checks its values, and notes which cells it needs. Its place is first + i. */
+static __always_inline void lock_operation_look(struct lock_operations *operations,
+						const unsigned char *payload, __u32 first, __u32 i)
+{
+	struct lock_message operation, *message = &operation;
+
+	operations->all.sum += stepwise_sum_at((first + i) * LOCK_OPERATION_SIZE,
+					       stepwise_sum(payload, LOCK_OPERATION_SIZE, 0));
+	if (!lock_operation_decode(payload, message))
+		operations->all.wrong = true;
+	(operations->needed_1 + lock_operation_place(first))[i] = message->slot;
+}
+
+static long lock_operations_look(__u32 call, void *context)
+{
+	const struct lock_operations_run *run = context;
+	struct lock_operations *operations = lock_operations_of(run);
+	const __u32 first = call * STEPWISE_LOOKED_AT_TOGETHER, count = run->count.value;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = lock_operation(run, operations, first);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_LOOKED_AT_TOGETHER; i++, payload += LOCK_OPERATION_SIZE) {
+		if (first + i >= count || !lock_has_operation(run, payload))
+			return 1;
+		lock_operation_look(operations, payload, first, i);
+	}
+	return 0;
+}
+
+/* Looks at all operations of a message. Returns what it found. (The NULL is for the verifier.) */
+static __always_inline const struct stepwise_operations *
+lock_operations_look_at_all(struct xdp_md *context, __u32 offset, __u32 count)
+{
+	struct lock_operations_run run = { .packet = context };
+	struct lock_operations *operations = lock_operations_of(&run);
+
+	if (!operations)
+		return NULL;
+	operations->all = (struct stepwise_operations){ .offset = offset };
+	operations->skipped = 0;
+	operations->lost = false;
+	run.count.value = count;
+	stepwise_for_each(stepwise_calls(count, STEPWISE_LOOKED_AT_TOGETHER), lock_operations_look,
+			  &run);
+	return &operations->all;
+}
+
+/* Sets indices as they were computed when all operations were looked at. No section has changed
+ * them since. */
+static __always_inline void lock_operation_find(const struct lock_operations *operations,
+						__u32 number, struct lock_message *message)
+{
+	message->slot = operations->needed_1[stepwise_index(number) & (16 - 1)];
+}
+
+/*
+ * Reads the cells that operations need. There is nothing else between two reads, so that the
+ * processor begins many of them before it has waited for one.
+ */
+static long lock_operations_touch(__u32 call, void *context)
+{
+	const struct lock_operations_run *run = context;
+	const struct lock_operations *operations = lock_operations_of(run);
+	const __u32 first = call * STEPWISE_LOOKED_AT_TOGETHER, count = run->count.value;
+
+	if (!operations)
+		return 1;
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_LOOKED_AT_TOGETHER; i++) {
+		const __u64 *needed_1;
+
+		if (first + i >= count)
+			return 1;
+		needed_1 = lock_lock_element(
+			NULL, (operations->needed_1 + lock_operation_place(first))[i]);
+		if (needed_1)
+			stepwise_touch(needed_1, sizeof(*needed_1));
+	}
+	return 0;
+}
+
+static const struct stepwise_gathering lock_gathering = {
+	.count_of = lock_message_operations,
+	.look = lock_operations_look_at_all,
+	.count_max = LOCK_OPERATIONS_MAX,
+	.size = LOCK_OPERATION_SIZE,
+};
 
 /* --- Environment ----------------------------------------------------------------------- */
 
@@ -147,14 +295,21 @@ static __always_inline __u64 lock_store_tc(unsigned char *payload,
 }
 
 static __always_inline int lock_xdp_reply(struct xdp_md *context, __u32 udp_offset,
-					  const struct lock_message *message)
+					  const struct lock_message *message,
+					  const struct lock_operations_run *run)
 {
 	void *packet = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	struct udphdr *udp = stepwise_udp(packet, end, udp_offset, LOCK_WIRE_SIZE);
+	const struct lock_operations *operations = run->count.value ? lock_operations_of(run) :
+								      NULL;
+	__u64 change;
 
 	if (!udp)
 		return XDP_ABORTED;
-	stepwise_correct_checksum(udp, lock_store_xdp((unsigned char *)(udp + 1), message));
+	change = lock_store_xdp((unsigned char *)(udp + 1), message);
+	if (operations)
+		change += stepwise_sum_at(LOCK_WIRE_SIZE, operations->all.change);
+	stepwise_correct_checksum(udp, change);
 	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
@@ -202,13 +357,16 @@ static __always_inline int lock_xdp_leave(__u32 end)
 
 /* Ends the hook with the message as the sections left it. */
 static __always_inline int lock_xdp_end(struct xdp_md *context, __u32 udp_offset,
-					const struct lock_message *message, __u32 end)
+					const struct lock_message *message,
+					const struct lock_operations_run *run, __u32 end)
 {
 	lock_count(end, LOCK_COUNTER_SKIPPED);
 	switch (stepwise_verdict(end)) {
 	case STEPWISE_REPLY:
-		return lock_xdp_reply(context, udp_offset, message);
+		return lock_xdp_reply(context, udp_offset, message, run);
 	case STEPWISE_FORWARD:
+		if (run->count.value)
+			return XDP_DROP; /* the daemon handles one operation at a time */
 		return lock_xdp_forward(context, udp_offset);
 	default:
 		return XDP_DROP;
@@ -225,9 +383,11 @@ int lock_xdp(struct xdp_md *context)
 	struct lock_env environment = {};
 	const unsigned char *payload = NULL;
 	struct lock_message message;
-	__u32 udp_offset = 0;
+	struct lock_operations_run run = { .packet = context };
+	__u32 udp_offset = 0, count = 0;
 
-	switch (stepwise_parse(context, LOCK_PORT, LOCK_WIRE_SIZE, &udp_offset, &payload)) {
+	switch (stepwise_parse_gathered(context, LOCK_PORT, LOCK_WIRE_SIZE, &lock_gathering,
+					&udp_offset, &payload, &count)) {
 	case STEPWISE_FOREIGN:
 		return lock_xdp_leave(stepwise_end(STEPWISE_FORWARD, LOCK_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
@@ -240,8 +400,12 @@ int lock_xdp(struct xdp_md *context)
 	if (!lock_message_decode(payload, &message))
 		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
 	environment.now = lock_now();
-	return lock_xdp_end(context, udp_offset, &message,
-			    stepwise_hide(lock_run_xdp(NULL, &message, &environment)));
+	run.count.value = stepwise_hide_zero(count);
+	if (run.count.value)
+		stepwise_for_each(stepwise_calls(run.count.value, STEPWISE_LOOKED_AT_TOGETHER),
+				  lock_operations_touch, &run);
+	return lock_xdp_end(context, udp_offset, &message, &run,
+			    stepwise_hide(lock_run_xdp(NULL, &message, &environment, &run)));
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */

@@ -11,7 +11,7 @@
 #include "bpf/stepwise_c.h"
 
 #define LOCK_PORT 20230
-#define LOCK_WIRE_SIZE 28
+#define LOCK_WIRE_SIZE 29
 #define LOCK_WIRE_KIND 0 /* 1 byte */
 #define LOCK_WIRE_MODE 1 /* 1 byte */
 #define LOCK_WIRE_CLIENT 2 /* 2 bytes */
@@ -20,9 +20,11 @@
 #define LOCK_WIRE_LOCK 16 /* 8 bytes */
 #define LOCK_WIRE_ENTRY 24 /* 2 bytes */
 #define LOCK_WIRE_OWN 26 /* 2 bytes */
+#define LOCK_WIRE_COUNT 28 /* 1 byte */
 #define LOCK_CAPACITY_CREDENTIAL 16384
 #define LOCK_CAPACITY_SESSION 16384
 #define LOCK_CAPACITY_LOCK 1048576
+#define LOCK_CAPACITY_GATHERED 16384
 #define LOCK_CAPACITY_OVERFLOW 16384
 #define LOCK_SEQUENCE_MODULUS 1073741824
 #define LOCK_TIME_MODULUS 33554432
@@ -34,8 +36,14 @@
 #define LOCK_MAX_SPILLED 16383
 #define LOCK_MAX_OWNED 256
 #define LOCK_OVERFLOW_CAPACITY 16384
+#define LOCK_OPERATIONS 16
 #define LOCK_TICK_NS 134217728
-#define LOCK_TERMS 0x66d378197c0b2a65ULL
+#define LOCK_TERMS 0x1525a7852c78d715ULL
+#define LOCK_OPERATIONS_MAX 16
+#define LOCK_OPERATION_SIZE 10
+#define LOCK_OPERATION_KIND 0 /* 1 byte */
+#define LOCK_OPERATION_MODE 1 /* 1 byte */
+#define LOCK_OPERATION_LOCK 2 /* 8 bytes */
 
 /* --- Types ------------------------------------------------------------------- */
 
@@ -67,6 +75,8 @@ enum lock_message_kind {
 	LOCK_MESSAGE_KIND_GRANTED,
 	LOCK_MESSAGE_KIND_REJECTED,
 	LOCK_MESSAGE_KIND_RELEASED,
+	LOCK_MESSAGE_KIND_GATHER,
+	LOCK_MESSAGE_KIND_GATHERED,
 } __attribute__((packed));
 
 enum lock_lock_mode {
@@ -105,6 +115,12 @@ struct lock_lock_cell {
 	__u16 spilled;
 };
 
+struct lock_gathered_cell {
+	__u32 sequence;
+	__u16 done;
+	__u16 refused;
+};
+
 struct lock_overflow_cell {
 	enum lock_overflow_state state;
 	__u16 client;
@@ -126,10 +142,13 @@ struct lock_message {
 	__u64 lock;
 	__u16 entry;
 	__u16 own;
+	__u8 count;
 	struct lock_u14_set_16 gone;
 	__u32 slot;
 	bool claimed;
 	bool kept;
+	__u16 done;
+	__u16 refused;
 };
 
 struct lock_env {
@@ -138,6 +157,7 @@ struct lock_env {
 	__u16 peer;
 	__u64 token;
 	bool validated;
+	__u8 position;
 	__u64 random;
 	__u32 index;
 };
@@ -191,6 +211,21 @@ static __always_inline struct lock_lock_cell lock_lock_cell_unpack(__u64 word)
 	};
 }
 
+/* A word: bits from the lowest, sequence 30, done 16, refused 16. */
+static __always_inline __u64 lock_gathered_cell_pack(const struct lock_gathered_cell *cell)
+{
+	return (__u64)cell->sequence | (__u64)cell->done << 30 | (__u64)cell->refused << 46;
+}
+
+static __always_inline struct lock_gathered_cell lock_gathered_cell_unpack(__u64 word)
+{
+	return (struct lock_gathered_cell){
+		.sequence = word & 0x3fffffff,
+		.done = word >> 30 & 0xffff,
+		.refused = word >> 46 & 0xffff,
+	};
+}
+
 /* A word: bits from the lowest, state 2, client 14, slot 32. */
 static __always_inline __u64 lock_overflow_cell_pack(const struct lock_overflow_cell *cell)
 {
@@ -222,8 +257,10 @@ enum lock_leaf {
 	LOCK_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:126 */
 	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:128 */
 	LOCK_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:130 */
-	LOCK_LEAF_BEGIN_13, /* Reply, SessionSteps.tla:132 */
-	LOCK_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:138 */
+	LOCK_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:132 */
+	LOCK_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:138 */
+	LOCK_LEAF_RECALLED_2, /* Reply, LockSteps.tla:103 */
+	LOCK_LEAF_RECALLED_MOVED_ON, /* Drop, LockSteps.tla:104 */
 	LOCK_LEAF_END_1, /* Reply, SessionSteps.tla:153 */
 	LOCK_LEAF_END_2, /* Forward, SessionSteps.tla:159 */
 	LOCK_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:193 */
@@ -231,63 +268,72 @@ enum lock_leaf {
 	LOCK_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:208 */
 	LOCK_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:94 */
 	LOCK_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:95 */
-	LOCK_LEAF_BEGIN_15, /* Continue, SessionSteps.tla:143 */
-	LOCK_LEAF_ON_REQUEST_NO_MODE, /* Continue, LockSteps.tla:68 */
-	LOCK_LEAF_ON_REQUEST_2, /* Continue, LockSteps.tla:36 */
-	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE, /* Continue, LockSteps.tla:38 */
-	LOCK_LEAF_ON_REQUEST_HELD_EXCLUSIVE, /* Continue, LockSteps.tla:40 */
-	LOCK_LEAF_ON_REQUEST_5, /* Continue, LockSteps.tla:43 */
-	LOCK_LEAF_ON_REQUEST_FULL, /* Continue, LockSteps.tla:44 */
-	LOCK_LEAF_ON_REQUEST_UPGRADE, /* Continue, LockSteps.tla:46 */
-	LOCK_LEAF_ON_REQUEST_HELD_SHARED, /* Continue, LockSteps.tla:48 */
-	LOCK_LEAF_ON_REQUEST_ELSEWHERE, /* Continue, LockSteps.tla:58 */
-	LOCK_LEAF_ON_REQUEST_NOT_HELD, /* Continue, LockSteps.tla:59 */
-	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST, /* Continue, LockSteps.tla:61 */
-	LOCK_LEAF_ON_REQUEST_12, /* Continue, LockSteps.tla:63 */
+	LOCK_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:125 */
+	LOCK_LEAF_BEGIN_16, /* Continue, SessionSteps.tla:143 */
+	LOCK_LEAF_ON_REQUEST_NO_MODE, /* Continue, LockSteps.tla:69 */
+	LOCK_LEAF_ON_REQUEST_2, /* Continue, LockSteps.tla:37 */
+	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE, /* Continue, LockSteps.tla:39 */
+	LOCK_LEAF_ON_REQUEST_HELD_EXCLUSIVE, /* Continue, LockSteps.tla:41 */
+	LOCK_LEAF_ON_REQUEST_5, /* Continue, LockSteps.tla:44 */
+	LOCK_LEAF_ON_REQUEST_FULL, /* Continue, LockSteps.tla:45 */
+	LOCK_LEAF_ON_REQUEST_UPGRADE, /* Continue, LockSteps.tla:47 */
+	LOCK_LEAF_ON_REQUEST_HELD_SHARED, /* Continue, LockSteps.tla:49 */
+	LOCK_LEAF_ON_REQUEST_ELSEWHERE, /* Continue, LockSteps.tla:59 */
+	LOCK_LEAF_ON_REQUEST_NOT_HELD, /* Continue, LockSteps.tla:60 */
+	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST, /* Continue, LockSteps.tla:62 */
+	LOCK_LEAF_ON_REQUEST_12, /* Continue, LockSteps.tla:64 */
+	LOCK_LEAF_ON_REQUEST_NEITHER, /* Continue, LockSteps.tla:72 */
+	LOCK_LEAF_RECALL_1, /* Continue, LockSteps.tla:96 */
+	LOCK_LEAF_RECALL_2, /* Continue, LockSteps.tla:97 */
+	LOCK_LEAF_RECALL_STILL_ALONE, /* Continue, LockSteps.tla:98 */
+	LOCK_LEAF_NOTE_1, /* Continue, LockSteps.tla:83 */
+	LOCK_LEAF_NOTE_2, /* Continue, LockSteps.tla:84 */
+	LOCK_LEAF_NOTE_ALONE, /* Continue, LockSteps.tla:85 */
+	LOCK_LEAF_KEEP_1, /* Continue, LockSteps.tla:89 */
 	LOCK_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:194 */
 	LOCK_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:195 */
 	LOCK_LEAF_RESUME_1, /* Continue, SessionSteps.tla:200 */
 	LOCK_LEAF_RESUME_2, /* Continue, SessionSteps.tla:207 */
 	LOCK_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:212 */
 	LOCK_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:213 */
-	LOCK_LEAF_CLAIM_1, /* Continue, LockSteps.tla:108 */
-	LOCK_LEAF_CLAIM_2, /* Continue, LockSteps.tla:112 */
-	LOCK_LEAF_CLAIM_NOT_CLAIMED, /* Continue, LockSteps.tla:113 */
-	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED, /* Continue, LockSteps.tla:120 */
-	LOCK_LEAF_ON_COMPLETION_2, /* Continue, LockSteps.tla:122 */
-	LOCK_LEAF_ON_COMPLETION_3, /* Continue, LockSteps.tla:125 */
-	LOCK_LEAF_ON_COMPLETION_4, /* Continue, LockSteps.tla:126 */
-	LOCK_LEAF_ON_COMPLETION_5, /* Continue, LockSteps.tla:128 */
-	LOCK_LEAF_ON_COMPLETION_6, /* Continue, LockSteps.tla:130 */
-	LOCK_LEAF_ON_COMPLETION_7, /* Continue, LockSteps.tla:132 */
-	LOCK_LEAF_ON_COMPLETION_8, /* Continue, LockSteps.tla:134 */
-	LOCK_LEAF_ON_COMPLETION_9, /* Continue, LockSteps.tla:149 */
-	LOCK_LEAF_ON_COMPLETION_10, /* Continue, LockSteps.tla:144 */
-	LOCK_LEAF_ON_COMPLETION_NO_SHARE, /* Continue, LockSteps.tla:145 */
-	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED, /* Continue, LockSteps.tla:151 */
-	LOCK_LEAF_SETTLE_1, /* Continue, LockSteps.tla:157 */
-	LOCK_LEAF_SETTLE_2, /* Continue, LockSteps.tla:158 */
-	LOCK_LEAF_SETTLE_NOT_RELEASED, /* Continue, LockSteps.tla:160 */
-	LOCK_LEAF_SETTLE_4, /* Continue, LockSteps.tla:162 */
-	LOCK_LEAF_ON_FORWARDED_1, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_2, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_3, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_4, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL, /* Reply, LockSteps.tla:91 */
-	LOCK_LEAF_ON_FORWARDED_TOO_MANY_OWNED, /* Reply, LockSteps.tla:93 */
-	LOCK_LEAF_ON_FORWARDED_7, /* Reply, LockSteps.tla:95 */
-	LOCK_LEAF_ON_FORWARDED_8, /* Reply, LockSteps.tla:97 */
-	LOCK_LEAF_ON_FORWARDED_9, /* Reply, LockSteps.tla:99 */
-	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED, /* Drop, LockSteps.tla:100 */
+	LOCK_LEAF_CLAIM_1, /* Continue, LockSteps.tla:142 */
+	LOCK_LEAF_CLAIM_2, /* Continue, LockSteps.tla:146 */
+	LOCK_LEAF_CLAIM_NOT_CLAIMED, /* Continue, LockSteps.tla:147 */
+	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED, /* Continue, LockSteps.tla:154 */
+	LOCK_LEAF_ON_COMPLETION_2, /* Continue, LockSteps.tla:156 */
+	LOCK_LEAF_ON_COMPLETION_3, /* Continue, LockSteps.tla:159 */
+	LOCK_LEAF_ON_COMPLETION_4, /* Continue, LockSteps.tla:160 */
+	LOCK_LEAF_ON_COMPLETION_5, /* Continue, LockSteps.tla:162 */
+	LOCK_LEAF_ON_COMPLETION_6, /* Continue, LockSteps.tla:164 */
+	LOCK_LEAF_ON_COMPLETION_7, /* Continue, LockSteps.tla:166 */
+	LOCK_LEAF_ON_COMPLETION_8, /* Continue, LockSteps.tla:168 */
+	LOCK_LEAF_ON_COMPLETION_9, /* Continue, LockSteps.tla:183 */
+	LOCK_LEAF_ON_COMPLETION_10, /* Continue, LockSteps.tla:178 */
+	LOCK_LEAF_ON_COMPLETION_NO_SHARE, /* Continue, LockSteps.tla:179 */
+	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED, /* Continue, LockSteps.tla:185 */
+	LOCK_LEAF_SETTLE_1, /* Continue, LockSteps.tla:191 */
+	LOCK_LEAF_SETTLE_2, /* Continue, LockSteps.tla:192 */
+	LOCK_LEAF_SETTLE_NOT_RELEASED, /* Continue, LockSteps.tla:194 */
+	LOCK_LEAF_SETTLE_4, /* Continue, LockSteps.tla:196 */
+	LOCK_LEAF_ON_FORWARDED_1, /* Reply, LockSteps.tla:122 */
+	LOCK_LEAF_ON_FORWARDED_2, /* Reply, LockSteps.tla:122 */
+	LOCK_LEAF_ON_FORWARDED_3, /* Reply, LockSteps.tla:122 */
+	LOCK_LEAF_ON_FORWARDED_4, /* Reply, LockSteps.tla:122 */
+	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL, /* Reply, LockSteps.tla:125 */
+	LOCK_LEAF_ON_FORWARDED_TOO_MANY_OWNED, /* Reply, LockSteps.tla:127 */
+	LOCK_LEAF_ON_FORWARDED_7, /* Reply, LockSteps.tla:129 */
+	LOCK_LEAF_ON_FORWARDED_8, /* Reply, LockSteps.tla:131 */
+	LOCK_LEAF_ON_FORWARDED_9, /* Reply, LockSteps.tla:133 */
+	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED, /* Drop, LockSteps.tla:134 */
 	LOCK_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:225 */
 	LOCK_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:227 */
 	LOCK_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:229 */
 	LOCK_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:230 */
 	LOCK_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:233 */
-	LOCK_LEAF_EVICT_1, /* Continue, LockSteps.tla:170 */
-	LOCK_LEAF_EVICT_2, /* Drop, LockSteps.tla:173 */
-	LOCK_LEAF_RECLAIM_1, /* Continue, LockSteps.tla:178 */
-	LOCK_LEAF_RECLAIM_2, /* Drop, LockSteps.tla:180 */
+	LOCK_LEAF_EVICT_1, /* Continue, LockSteps.tla:204 */
+	LOCK_LEAF_EVICT_2, /* Drop, LockSteps.tla:207 */
+	LOCK_LEAF_RECLAIM_1, /* Continue, LockSteps.tla:212 */
+	LOCK_LEAF_RECLAIM_2, /* Drop, LockSteps.tla:214 */
 	LOCK_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:237 */
 	LOCK_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:238 */
 	LOCK_LEAVES,
@@ -317,8 +363,10 @@ enum lock_counter {
 	LOCK_COUNTER_BEGIN_ANSWER_AGAIN,
 	LOCK_COUNTER_BEGIN_OUT_OF_SEQUENCE,
 	LOCK_COUNTER_BEGIN_UNANSWERED,
-	LOCK_COUNTER_BEGIN_13,
 	LOCK_COUNTER_BEGIN_14,
+	LOCK_COUNTER_BEGIN_15,
+	LOCK_COUNTER_RECALLED_2,
+	LOCK_COUNTER_RECALLED_MOVED_ON,
 	LOCK_COUNTER_END_1,
 	LOCK_COUNTER_END_2,
 	LOCK_COUNTER_TC_END_1,
@@ -359,8 +407,10 @@ enum lock_counter {
 	"begin.answer_again", \
 	"begin.out_of_sequence", \
 	"begin.unanswered", \
-	"begin.13", \
 	"begin.14", \
+	"begin.15", \
+	"recalled.2", \
+	"recalled.moved_on", \
 	"end.1", \
 	"end.2", \
 	"tc.end.1", \
@@ -417,9 +467,13 @@ _Static_assert(LOCK_COUNTER_BEGIN_OUT_OF_SEQUENCE ==
 	       "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_UNANSWERED == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_UNANSWERED,
 	       "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_13 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_13,
-	       "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_14 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_14,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_15 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_15,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_RECALLED_2 == LOCK_COUNTERS_XDP + LOCK_LEAF_RECALLED_2,
+	       "counter of a leaf");
+_Static_assert(LOCK_COUNTER_RECALLED_MOVED_ON == LOCK_COUNTERS_XDP + LOCK_LEAF_RECALLED_MOVED_ON,
 	       "counter of a leaf");
 _Static_assert(LOCK_COUNTER_END_1 == LOCK_COUNTERS_XDP + LOCK_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_END_2 == LOCK_COUNTERS_XDP + LOCK_LEAF_END_2, "counter of a leaf");
@@ -437,16 +491,18 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE ==
 /* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
 enum lock_choice {
-	LOCK_CHOICE_ON_REQUEST_1 = LOCK_LEAVES, /* LockSteps.tla:52 */
-	LOCK_CHOICE_ON_REQUEST_1_ELSE, /* LockSteps.tla:52 */
-	LOCK_CHOICE_ON_COMPLETION_1, /* LockSteps.tla:137 */
-	LOCK_CHOICE_ON_COMPLETION_1_ELSE, /* LockSteps.tla:137 */
-	LOCK_CHOICE_ON_COMPLETION_2, /* LockSteps.tla:138 */
-	LOCK_CHOICE_ON_COMPLETION_2_ELSE, /* LockSteps.tla:138 */
-	LOCK_CHOICE_ON_COMPLETION_3, /* LockSteps.tla:52 */
-	LOCK_CHOICE_ON_COMPLETION_3_ELSE, /* LockSteps.tla:52 */
-	LOCK_CHOICE_EVICT_1, /* LockSteps.tla:170 */
-	LOCK_CHOICE_EVICT_1_ELSE, /* LockSteps.tla:170 */
+	LOCK_CHOICE_ON_REQUEST_1 = LOCK_LEAVES, /* LockSteps.tla:53 */
+	LOCK_CHOICE_ON_REQUEST_1_ELSE, /* LockSteps.tla:53 */
+	LOCK_CHOICE_RECALL_1, /* LockSteps.tla:96 */
+	LOCK_CHOICE_RECALL_1_ELSE, /* LockSteps.tla:96 */
+	LOCK_CHOICE_ON_COMPLETION_1, /* LockSteps.tla:171 */
+	LOCK_CHOICE_ON_COMPLETION_1_ELSE, /* LockSteps.tla:171 */
+	LOCK_CHOICE_ON_COMPLETION_2, /* LockSteps.tla:172 */
+	LOCK_CHOICE_ON_COMPLETION_2_ELSE, /* LockSteps.tla:172 */
+	LOCK_CHOICE_ON_COMPLETION_3, /* LockSteps.tla:53 */
+	LOCK_CHOICE_ON_COMPLETION_3_ELSE, /* LockSteps.tla:53 */
+	LOCK_CHOICE_EVICT_1, /* LockSteps.tla:204 */
+	LOCK_CHOICE_EVICT_1_ELSE, /* LockSteps.tla:204 */
 	LOCK_BRANCHES,
 };
 

@@ -8,13 +8,17 @@
  *   __u64 *lock_credential_element(const void *tables, __u32 index)
  *   __u64 *lock_session_element(const void *tables, __u32 index)
  *   __u64 *lock_lock_element(const void *tables, __u32 index)
+ *   __u64 *lock_gathered_element(const void *tables, __u32 index)
  *   __u64 *lock_overflow_element(const void *tables, __u32 index)
+ *
+ * It also defines the functions for operations that are declared below.
  */
 #ifndef LOCK_HOOKS_H
 #define LOCK_HOOKS_H
 
 #include "lock_steps.h"
 #include "bpf/stepwise_hooks.h"
+#include "bpf/stepwise_operations.h"
 
 /* Authenticate on one cell of `credential`. */
 static __always_inline __u32 lock_authenticate_on_credential(__u64 *element,
@@ -159,6 +163,40 @@ static __always_inline __u32 lock_on_request_on_lock_retried(__u64 *element,
 	stepwise_retry(lock_on_request_on_lock_again, &attempt);
 	message->kind = attempt.kind_after;
 	return attempt.outcome;
+}
+
+/* Recall on one cell of `gathered`. */
+static __always_inline __u32 lock_recall_on_gathered(__u64 *element, struct lock_message *message,
+						     const struct lock_env *environment)
+{
+	const struct lock_gathered_cell gathered =
+		lock_gathered_cell_unpack(stepwise_load(element));
+
+	return lock_recall(&gathered, message, environment);
+}
+
+/* Recalled on one cell of `gathered`. */
+static __always_inline __u32 lock_recalled_on_gathered(__u64 *element, struct lock_message *message)
+{
+	const struct lock_gathered_cell gathered =
+		lock_gathered_cell_unpack(stepwise_load(element));
+
+	return lock_recalled(&gathered, message);
+}
+
+/* Keep on one cell of `gathered`. */
+static __always_inline __u32 lock_keep_on_gathered(__u64 *element, struct lock_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct lock_gathered_cell gathered = lock_gathered_cell_unpack(before);
+	const __u32 outcome = lock_keep(&gathered, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, lock_gathered_cell_pack(&gathered)))
+		return outcome;
+	return STEPWISE_CONTENDED;
 }
 
 /* End on one cell of `session`. */
@@ -516,16 +554,179 @@ static __always_inline __u32 lock_retire_on_session(__u64 *element, struct lock_
 	return STEPWISE_CONTENDED;
 }
 
-static __always_inline __u32 lock_run_xdp(const void *tables, struct lock_message *message,
-					  struct lock_env *environment)
+/* The operations of a message share this while a group runs for one after the other. */
+struct lock_operations {
+	struct stepwise_operations all;
+	struct lock_message message; /* its own fields, as they are handed on */
+	__u32 skipped;
+	bool lost;
+	__u32 needed_1[16]; /* indices of cells that operations need */
+};
+
+/*
+ * Where a message and its operations are. The number of operations is hidden, so that the verifier
+ * does not follow the groups once for each.
+ */
+struct lock_operations_run {
+	const void *tables;
+	void *packet;
+	struct lock_operations *operations;
+	STEPWISE_HIDDEN(__u32, count);
+};
+
+static __always_inline struct lock_operations *
+lock_operations_of(const struct lock_operations_run *run);
+static __always_inline unsigned char *lock_operation(const struct lock_operations_run *run,
+						     const struct lock_operations *operations,
+						     __u32 number);
+static __always_inline bool lock_has_operation(const struct lock_operations_run *run,
+					       const unsigned char *payload);
+static __always_inline void lock_operation_find(const struct lock_operations *operations,
+						__u32 number, struct lock_message *message);
+
+/* Writes the fields that group 1 can have changed. Returns the change of a checksum over the
+ * operation. */
+static __always_inline __u64 lock_group_1_store(unsigned char *payload,
+						const struct lock_message *message)
 {
-	__u64 *credential = lock_credential_element(tables, message->client);
-	__u64 *session = lock_session_element(tables, message->client);
-	__u64 *lock = lock_lock_element(tables, message->slot);
+	__u64 change = 0;
+
+	change += stepwise_replace(payload, LOCK_OPERATION_KIND, 1, message->kind);
+	return change;
+}
+
+/* The sections of group 1 for one operation. Returns false if the message is lost. */
+static __always_inline bool lock_group_1_on(const struct lock_operations_run *run,
+					    struct lock_operations *operations,
+					    unsigned char *payload, __u32 number)
+{
+	const void *tables = run->tables;
+	__u64 *gathered;
+	struct lock_message operation = {
+		.client = operations->message.client,
+	}, *message = &operation;
+	struct lock_env operation_environment = {}, *environment = &operation_environment;
+	__u32 outcome;
+
+	environment->position = number;
+	lock_operation_decode(payload, message);
+	lock_operation_find(operations, number, message);
+
+	gathered = lock_gathered_element(tables, message->client);
+	outcome = gathered ? lock_recall_on_gathered(gathered, message, environment) :
+			     STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED) {
+		operations->lost = true;
+		return false;
+	}
+
+	operations->all.change +=
+		stepwise_sum_at(number * LOCK_OPERATION_SIZE, lock_group_1_store(payload, message));
+	return true;
+}
+
+static long lock_group_1(__u32 call, void *context)
+{
+	const struct lock_operations_run *run = context;
+	struct lock_operations *operations = lock_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = lock_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER;
+	     i++, number++, payload += LOCK_OPERATION_SIZE) {
+		if (number >= run->count.value || !lock_has_operation(run, payload))
+			return 1;
+		if (!lock_group_1_on(run, operations, payload, number))
+			return 1;
+		stepwise_join();
+	}
+	return 0;
+}
+
+/* Writes the fields that group 2 can have changed. Returns the change of a checksum over the
+ * operation. */
+static __always_inline __u64 lock_group_2_store(unsigned char *payload,
+						const struct lock_message *message)
+{
+	__u64 change = 0;
+
+	change += stepwise_replace(payload, LOCK_OPERATION_KIND, 1, message->kind);
+	return change;
+}
+
+/* The sections of group 2 for one operation. */
+static __always_inline void lock_group_2_on(const struct lock_operations_run *run,
+					    struct lock_operations *operations,
+					    unsigned char *payload, __u32 number)
+{
+	const void *tables = run->tables;
+	__u64 *lock;
+	struct lock_message operation = {
+		.client = operations->message.client,
+		.done = operations->message.done,
+		.refused = operations->message.refused,
+	}, *message = &operation;
+	struct lock_env operation_environment = {}, *environment = &operation_environment;
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !lock)
+	environment->position = number;
+	lock_operation_decode(payload, message);
+	lock_operation_find(operations, number, message);
+
+	lock = lock_lock_element(tables, message->slot);
+	outcome = lock ? lock_on_request_on_lock_retried(lock, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
+
+	message->kind = (enum lock_message_kind)stepwise_hide(message->kind);
+	lock_note(&(const struct lock_gathered_cell){}, message, environment);
+
+	operations->message.done = message->done;
+	operations->message.refused = message->refused;
+	operations->skipped |= skipped;
+	operations->all.change +=
+		stepwise_sum_at(number * LOCK_OPERATION_SIZE, lock_group_2_store(payload, message));
+}
+
+static long lock_group_2(__u32 call, void *context)
+{
+	const struct lock_operations_run *run = context;
+	struct lock_operations *operations = lock_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = lock_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER;
+	     i++, number++, payload += LOCK_OPERATION_SIZE) {
+		if (number >= run->count.value || !lock_has_operation(run, payload))
+			return 1;
+		lock_group_2_on(run, operations, payload, number);
+		stepwise_join();
+	}
+	return 0;
+}
+
+static __always_inline __u32 lock_run_xdp(const void *tables, struct lock_message *message,
+					  struct lock_env *environment,
+					  struct lock_operations_run *run)
+{
+	__u64 *credential = lock_credential_element(tables, message->client);
+	__u64 *session = lock_session_element(tables, message->client);
+	__u64 *lock;
+	__u64 *gathered;
+	struct lock_operations *operations;
+	__u32 skipped = 0;
+	__u32 outcome;
+
+	if (!credential || !session)
 		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED);
 
 	outcome = lock_authenticate_on_credential(credential, message);
@@ -539,9 +740,56 @@ static __always_inline __u32 lock_run_xdp(const void *tables, struct lock_messag
 		return stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
 
 	message->kind = (enum lock_message_kind)stepwise_hide(message->kind);
-	outcome = lock_on_request_on_lock_retried(lock, message);
-	if (outcome == STEPWISE_CONTENDED)
-		skipped = STEPWISE_SKIPPED;
+	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE ||
+	    message->kind == LOCK_MESSAGE_KIND_RELEASE) {
+		lock = lock_lock_element(tables, message->slot);
+		outcome = lock ? lock_on_request_on_lock_retried(lock, message) :
+				 STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			skipped = STEPWISE_SKIPPED;
+	}
+
+	if (run->count.value && message->kind == LOCK_MESSAGE_KIND_GATHERED) {
+		operations = lock_operations_of(run);
+		if (!operations)
+			return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_LOST);
+		operations->message.client = message->client;
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  lock_group_1, run);
+		if (operations->lost)
+			return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_LOST);
+	}
+
+	if (message->kind == LOCK_MESSAGE_KIND_GATHERED) {
+		gathered = lock_gathered_element(tables, message->client);
+		outcome = gathered ? lock_recalled_on_gathered(gathered, message) :
+				     STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_LOST);
+		if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
+			return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
+	}
+
+	if (run->count.value) {
+		operations = lock_operations_of(run);
+		if (!operations)
+			return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_LOST);
+		operations->message.client = message->client;
+		operations->message.done = message->done;
+		operations->message.refused = message->refused;
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  lock_group_2, run);
+		message->done = operations->message.done;
+		message->refused = operations->message.refused;
+		skipped |= operations->skipped;
+	}
+
+	if (message->kind == LOCK_MESSAGE_KIND_GATHER) {
+		gathered = lock_gathered_element(tables, message->client);
+		outcome = gathered ? lock_keep_on_gathered(gathered, message) : STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_LOST);
+	}
 
 	message->kind = (enum lock_message_kind)stepwise_hide(message->kind);
 	outcome = lock_end_on_session(session, message);

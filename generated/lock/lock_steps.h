@@ -160,6 +160,7 @@ static __always_inline __u32 lock_begin(struct lock_session_cell *session,
 	}
 	if (!(message->kind == LOCK_MESSAGE_KIND_ACQUIRE ||
 	      message->kind == LOCK_MESSAGE_KIND_RELEASE ||
+	      message->kind == LOCK_MESSAGE_KIND_GATHER ||
 	      message->kind == LOCK_MESSAGE_KIND_RENEW ||
 	      message->kind == LOCK_MESSAGE_KIND_CLOSE)) {
 		return stepwise_drop(LOCK_LEAF_BEGIN_NOT_A_REQUEST);
@@ -177,6 +178,10 @@ static __always_inline __u32 lock_begin(struct lock_session_cell *session,
 	if (message->sequence == session->sequence) {
 		if (session->state == LOCK_SESSION_STATE_FORWARDED)
 			return stepwise_forward(LOCK_LEAF_BEGIN_FORWARD_AGAIN);
+		if (session->outcome == LOCK_MESSAGE_KIND_GATHERED) {
+			message->kind = session->outcome;
+			return stepwise_continue(LOCK_LEAF_BEGIN_RECALLED);
+		}
 		message->kind = session->outcome;
 		return stepwise_reply(LOCK_LEAF_BEGIN_ANSWER_AGAIN);
 	}
@@ -189,22 +194,22 @@ static __always_inline __u32 lock_begin(struct lock_session_cell *session,
 		session->outcome = LOCK_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + LOCK_LEASE) % LOCK_TIME_MODULUS;
 		message->kind = LOCK_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_13));
+		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_14));
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_CLOSE) {
 		session->state = LOCK_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = LOCK_MESSAGE_KIND_CLOSED;
 		message->kind = LOCK_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_14));
+		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_15));
 	}
 	session->state = LOCK_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + LOCK_LEASE) % LOCK_TIME_MODULUS;
-	return stepwise_changed(stepwise_continue(LOCK_LEAF_BEGIN_15));
+	return stepwise_changed(stepwise_continue(LOCK_LEAF_BEGIN_16));
 }
 
-/* Acquire, LockSteps.tla:35 */
+/* Acquire, LockSteps.tla:36 */
 static __always_inline __u32 lock_on_request_acquire(struct lock_lock_cell *lock,
 						     struct lock_message *message)
 {
@@ -236,7 +241,7 @@ static __always_inline __u32 lock_on_request_acquire(struct lock_lock_cell *lock
 	return stepwise_continue(LOCK_LEAF_ON_REQUEST_HELD_SHARED);
 }
 
-/* Release, LockSteps.tla:56 */
+/* Release, LockSteps.tla:57 */
 static __always_inline __u32 lock_on_request_release(struct lock_lock_cell *lock,
 						     struct lock_message *message)
 {
@@ -258,7 +263,7 @@ static __always_inline __u32 lock_on_request_release(struct lock_lock_cell *lock
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_REQUEST_12));
 }
 
-/* OnRequest, LockSteps.tla:65 */
+/* OnRequest, LockSteps.tla:66 */
 static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock,
 					     struct lock_message *message)
 {
@@ -269,7 +274,68 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock,
 		}
 		return lock_on_request_acquire(lock, message);
 	}
-	return lock_on_request_release(lock, message);
+	if (message->kind == LOCK_MESSAGE_KIND_RELEASE)
+		return lock_on_request_release(lock, message);
+	return stepwise_continue(LOCK_LEAF_ON_REQUEST_NEITHER);
+}
+
+/* Recall, LockSteps.tla:94 */
+static __always_inline __u32 lock_recall(const struct lock_gathered_cell *gathered,
+					 struct lock_message *message,
+					 const struct lock_env *environment)
+{
+	if ((gathered->done >> environment->position) & 1) {
+		if (STEPWISE_CHOOSE(LOCK_CHOICE_RECALL_1,
+				    message->kind == LOCK_MESSAGE_KIND_ACQUIRE)) {
+			message->kind = LOCK_MESSAGE_KIND_GRANTED;
+		} else {
+			message->kind = LOCK_MESSAGE_KIND_RELEASED;
+		}
+		return stepwise_continue(LOCK_LEAF_RECALL_1);
+	}
+	if ((gathered->refused >> environment->position) & 1) {
+		message->kind = LOCK_MESSAGE_KIND_REJECTED;
+		return stepwise_continue(LOCK_LEAF_RECALL_2);
+	}
+	return stepwise_continue(LOCK_LEAF_RECALL_STILL_ALONE);
+}
+
+/* Recalled, LockSteps.tla:101 */
+static __always_inline __u32 lock_recalled(const struct lock_gathered_cell *gathered,
+					   const struct lock_message *message)
+{
+	if (gathered->sequence == message->sequence)
+		return stepwise_reply(LOCK_LEAF_RECALLED_2);
+	return stepwise_drop(LOCK_LEAF_RECALLED_MOVED_ON);
+}
+
+/* Note, LockSteps.tla:82 */
+static __always_inline __u32 lock_note(const struct lock_gathered_cell *gathered,
+				       struct lock_message *message,
+				       const struct lock_env *environment)
+{
+	(void)gathered;
+	if (message->kind == LOCK_MESSAGE_KIND_GRANTED ||
+	    message->kind == LOCK_MESSAGE_KIND_RELEASED) {
+		message->done = message->done | (1U << environment->position);
+		return stepwise_continue(LOCK_LEAF_NOTE_1);
+	}
+	if (message->kind == LOCK_MESSAGE_KIND_REJECTED) {
+		message->refused = message->refused | (1U << environment->position);
+		return stepwise_continue(LOCK_LEAF_NOTE_2);
+	}
+	return stepwise_continue(LOCK_LEAF_NOTE_ALONE);
+}
+
+/* Keep, LockSteps.tla:87 */
+static __always_inline __u32 lock_keep(struct lock_gathered_cell *gathered,
+				       struct lock_message *message)
+{
+	gathered->sequence = message->sequence;
+	gathered->done = message->done;
+	gathered->refused = message->refused;
+	message->kind = LOCK_MESSAGE_KIND_GATHERED;
+	return stepwise_changed(stepwise_continue(LOCK_LEAF_KEEP_1));
 }
 
 /* End, SessionSteps.tla:151 */
@@ -279,6 +345,7 @@ static __always_inline __u32 lock_end(struct lock_session_cell *session,
 	if (message->kind == LOCK_MESSAGE_KIND_GRANTED ||
 	    message->kind == LOCK_MESSAGE_KIND_REJECTED ||
 	    message->kind == LOCK_MESSAGE_KIND_RELEASED ||
+	    message->kind == LOCK_MESSAGE_KIND_GATHERED ||
 	    message->kind == LOCK_MESSAGE_KIND_OPENED) {
 		session->state = LOCK_SESSION_STATE_IDLE;
 		session->outcome = message->kind;
@@ -338,7 +405,7 @@ static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 	return stepwise_continue(LOCK_LEAF_ISSUE_2);
 }
 
-/* Claim, LockSteps.tla:106 */
+/* Claim, LockSteps.tla:140 */
 static __always_inline __u32 lock_claim(struct lock_overflow_cell *overflow,
 					struct lock_message *message)
 {
@@ -360,7 +427,7 @@ static __always_inline __u32 lock_claim(struct lock_overflow_cell *overflow,
 	return stepwise_continue(LOCK_LEAF_CLAIM_NOT_CLAIMED);
 }
 
-/* Admit, LockSteps.tla:119 */
+/* Admit, LockSteps.tla:153 */
 static __always_inline __u32 lock_on_completion_admit(struct lock_lock_cell *lock,
 						      struct lock_message *message)
 {
@@ -410,7 +477,7 @@ static __always_inline __u32 lock_on_completion_admit(struct lock_lock_cell *loc
 	return stepwise_continue(LOCK_LEAF_ON_COMPLETION_8);
 }
 
-/* OnCompletion, LockSteps.tla:147 */
+/* OnCompletion, LockSteps.tla:181 */
 static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock,
 						struct lock_message *message)
 {
@@ -427,7 +494,7 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock,
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_COMPLETION_9));
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && message->entry == 0) {
-		/* ReleaseHeld, LockSteps.tla:143 */
+		/* ReleaseHeld, LockSteps.tla:177 */
 		if (lock_u14_set_3_has(&lock->holders, message->client)) {
 			if (STEPWISE_CHOOSE(LOCK_CHOICE_ON_COMPLETION_3,
 					    lock_u14_set_3_is_only(&lock->holders,
@@ -445,7 +512,7 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock,
 	return stepwise_continue(LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED);
 }
 
-/* Settle, LockSteps.tla:156 */
+/* Settle, LockSteps.tla:190 */
 static __always_inline __u32 lock_settle(struct lock_overflow_cell *overflow,
 					 struct lock_message *message)
 {
@@ -464,7 +531,7 @@ static __always_inline __u32 lock_settle(struct lock_overflow_cell *overflow,
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_SETTLE_4));
 }
 
-/* OnForwarded, LockSteps.tla:77 */
+/* OnForwarded, LockSteps.tla:111 */
 static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct lock_message *message,
 					       const struct lock_env *environment)
 {
@@ -593,7 +660,7 @@ static __always_inline __u32 lock_revoke(struct lock_credential_cell *credential
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_REVOKE_1));
 }
 
-/* Evict, LockSteps.tla:168 */
+/* Evict, LockSteps.tla:202 */
 static __always_inline __u32 lock_evict(struct lock_lock_cell *lock,
 					const struct lock_message *message)
 {
@@ -622,7 +689,7 @@ static __always_inline __u32 lock_evict(struct lock_lock_cell *lock,
 	return stepwise_drop(LOCK_LEAF_EVICT_2);
 }
 
-/* Reclaim, LockSteps.tla:176 */
+/* Reclaim, LockSteps.tla:210 */
 static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow,
 					  struct lock_message *message)
 {

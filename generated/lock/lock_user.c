@@ -19,6 +19,7 @@ enum {
 	LOCK_TABLE_CREDENTIAL,
 	LOCK_TABLE_SESSION,
 	LOCK_TABLE_LOCK,
+	LOCK_TABLE_GATHERED,
 	LOCK_TABLE_OVERFLOW,
 };
 
@@ -46,6 +47,15 @@ static __always_inline __u64 *lock_lock_element(const void *tables, __u32 index)
 	return index < LOCK_CAPACITY_LOCK ? (__u64 *)opened->memory[LOCK_TABLE_LOCK] + index : NULL;
 }
 
+static __always_inline __u64 *lock_gathered_element(const void *tables, __u32 index)
+{
+	const struct stepwise_tables *opened = tables;
+
+	return index < LOCK_CAPACITY_GATHERED ?
+		       (__u64 *)opened->memory[LOCK_TABLE_GATHERED] + index :
+		       NULL;
+}
+
 static __always_inline __u64 *lock_overflow_element(const void *tables, __u32 index)
 {
 	const struct stepwise_tables *opened = tables;
@@ -56,6 +66,51 @@ static __always_inline __u64 *lock_overflow_element(const void *tables, __u32 in
 }
 
 #include "lock_hooks.h"
+
+static __always_inline struct lock_operations *
+lock_operations_of(const struct lock_operations_run *run)
+{
+	return run->operations;
+}
+
+static __always_inline unsigned char *lock_operation(const struct lock_operations_run *run,
+						     const struct lock_operations *operations,
+						     __u32 number)
+{
+	(void)operations;
+	return (unsigned char *)run->packet + LOCK_WIRE_SIZE + (size_t)number * LOCK_OPERATION_SIZE;
+}
+
+static __always_inline bool lock_has_operation(const struct lock_operations_run *run,
+					       const unsigned char *payload)
+{
+	(void)run, (void)payload;
+	return true;
+}
+
+/* The decoder has computed them. */
+static __always_inline void lock_operation_find(const struct lock_operations *operations,
+						__u32 number, struct lock_message *message)
+{
+	(void)operations, (void)number, (void)message;
+}
+
+/* Returns true if a payload has as many operations as it says, each with values of its fields'
+ * types. */
+static bool lock_are_operations_valid(unsigned char *payload, size_t size)
+{
+	const __u32 count = lock_message_operations(payload);
+	const struct lock_operations_run run = { .packet = payload };
+	struct lock_message message;
+
+	if (count > LOCK_OPERATIONS_MAX ||
+	    size != LOCK_WIRE_SIZE + (size_t)count * LOCK_OPERATION_SIZE)
+		return false;
+	for (__u32 number = 0; number < count; number++)
+		if (!lock_operation_decode(lock_operation(&run, NULL, number), &message))
+			return false;
+	return true;
+}
 
 static void lock_env_set(struct lock_env *to, const struct stepwise_environment *from)
 {
@@ -95,16 +150,24 @@ static enum stepwise_verdict lock_xdp_message(const struct stepwise_tables *tabl
 {
 	struct lock_env env;
 	struct lock_message message;
+	struct lock_operations operations = {};
+	struct lock_operations_run run = { .tables = tables,
+					   .packet = payload,
+					   .operations = &operations };
 
-	(void)size;
+	if (!lock_are_operations_valid(payload, *size))
+		return STEPWISE_DROP;
+	run.count.value = lock_message_operations(payload);
 	if (!lock_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	lock_env_set(&env, environment);
-	switch (stepwise_verdict(lock_run_xdp(tables, &message, &env))) {
+	switch (stepwise_verdict(lock_run_xdp(tables, &message, &env, &run))) {
 	case STEPWISE_REPLY:
 		lock_message_encode(payload, &message);
 		return STEPWISE_REPLY;
 	case STEPWISE_FORWARD:
+		if (run.count.value)
+			return STEPWISE_DROP;
 		return STEPWISE_FORWARD;
 	default:
 		return STEPWISE_DROP;
@@ -160,6 +223,13 @@ static const struct stepwise_table lock_tables[] = {
 		.mmapable = true,
 		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
+	[LOCK_TABLE_GATHERED] = {
+		.name = "gathered",
+		.capacity = LOCK_CAPACITY_GATHERED,
+		.element_size = sizeof(__u64),
+		.mmapable = true,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
+	},
 	[LOCK_TABLE_OVERFLOW] = {
 		.name = "overflow",
 		.capacity = LOCK_CAPACITY_OVERFLOW,
@@ -185,7 +255,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.sweep_size = sizeof(struct lock_message),
 	.sweep_period_ms = 250,
 	.compares_addresses = true,
-	.layout_id = 0x590425a9a42cd400,
+	.layout_id = 0xe325c7788be83cfe,
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
 	.tells_peers = true,
@@ -193,7 +263,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.takes_tokens = true,
 	.token_at = LOCK_WIRE_SECRET,
 	.tables = lock_tables,
-	.table_count = 4,
+	.table_count = 5,
 	.counters = lock_counters,
 	.counter_count = LOCK_COUNTERS,
 	.passes = lock_passes,

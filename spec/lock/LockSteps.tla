@@ -20,7 +20,8 @@ CONSTANTS
   MaxHolders,       \* shares in the cell
   MaxSpilled,       \* shares of one cell in overflow entries
   MaxOwned,         \* overflow entries of one session
-  OverflowCapacity  \* overflow entries; entry 0 stands for none
+  OverflowCapacity, \* overflow entries; entry 0 stands for none
+  Operations        \* acquires and releases of one message
 
 Answered(cell, msg, kind) == Continue(cell, [msg EXCEPT !.kind = kind])
 
@@ -67,7 +68,40 @@ OnRequest(lock, msg) ==
          IF msg.mode = "Free"
            THEN NoMode :: Answered(lock, msg, "Rejected")
            ELSE Acquire(lock, msg)
-    [] OTHER -> Release(lock, msg)
+    [] msg.kind = "Release" -> Release(lock, msg)
+    [] OTHER -> Neither :: Continue(lock, msg)
+
+(***************************************************************************)
+(* Several at once.  Each operation is an acquire or a release of its own, *)
+(* on its own cell.  One that the kernel cannot decide stays what it is:   *)
+(* its client asks for it alone.  The session's cell of `gathered` keeps   *)
+(* what became of each, for when the request is sent again.                *)
+(***************************************************************************)
+
+\* The operation's answer is noted for Keep.
+Note(gathered, msg, env) ==
+  CASE msg.kind \in {"Granted", "Released"} -> Continue(gathered, [msg EXCEPT !.done = @ \cup {env.position}])
+    [] msg.kind = "Rejected" -> Continue(gathered, [msg EXCEPT !.refused = @ \cup {env.position}])
+    [] OTHER -> Alone :: Continue(gathered, msg)
+
+Keep(gathered, msg) ==
+  IF msg.kind = "Gather"
+    THEN Continue([gathered EXCEPT !.sequence = msg.sequence, !.done = msg.done, !.refused = msg.refused],
+                  [msg EXCEPT !.kind = "Gathered"])
+    ELSE NotGathered :: Continue(gathered, msg)
+
+\* The request was sent again: its operations are answered as they were.
+Recall(gathered, msg, env) ==
+  CASE env.position \in gathered.done ->
+         Continue(gathered, [msg EXCEPT !.kind = IF msg.kind = "Acquire" THEN "Granted" ELSE "Released"])
+    [] env.position \in gathered.refused -> Continue(gathered, [msg EXCEPT !.kind = "Rejected"])
+    [] OTHER -> StillAlone :: Continue(gathered, msg)
+
+\* Another request of the session may have been gathered since it was recalled.
+Recalled(gathered, msg) ==
+  CASE msg.kind # "Gathered" -> NotRecalled :: Continue(gathered, msg)
+    [] gathered.sequence = msg.sequence -> Reply(gathered, msg)
+    [] OTHER -> MovedOn :: Drop(gathered, msg)
 
 (***************************************************************************)
 (* The daemon finds, the kernel commits: the daemon only says which        *)

@@ -38,8 +38,8 @@ def protocol(tmp_path_factory):
     "name, step, leaves",
     [
         ("limiter", "OnTake", 3),
-        ("lock", "Begin", 15),
-        ("lock", "OnRequest", 12),
+        ("lock", "Begin", 16),
+        ("lock", "OnRequest", 13),
         ("lock", "OnCompletion", 12),
         ("log", "Room", 2),
         ("log", "Reached", 2),

@@ -81,6 +81,9 @@ class Session:
     one_way: frozenset[str] = frozenset()
     """Fields that an answer need not repeat."""
 
+    operation_fields: tuple[str, ...] = ()
+    """Fields of an operation that its outcome repeats, where a request may have several operations."""
+
     def __init__(self, codec: Any) -> None:
         self.codec = codec
         self.number = 0
@@ -254,7 +257,7 @@ class Session:
 
     def _send(self, kind: str, now_ns: int, fields: dict[str, Any]) -> bytes:
         self._outstanding = self._message(kind, self.sequence, fields)
-        self._asked_fields = tuple(name for name in fields if name not in self.one_way)
+        self._asked_fields = tuple(name for name in fields if name not in {*self.one_way, "operations"})
         self._first_sent_ns = now_ns
         return self.again()
 
@@ -277,7 +280,16 @@ class Session:
             return False
         if message.kind.name not in ("INVITED", "OPENED") and message.secret != asked.secret:
             return False
-        return all(getattr(message, name) == getattr(asked, name) for name in self._asked_fields)
+        if not all(getattr(message, name) == getattr(asked, name) for name in self._asked_fields):
+            return False
+        wanted, done = getattr(asked, "operations", ()), getattr(message, "operations", ())
+        return len(wanted) == len(done) and all(map(self._is_outcome, wanted, done))
+
+    def _is_outcome(self, wanted: Any, done: Any) -> bool:
+        """Whether an operation of an answer belongs to that of a request. Its kind stays if it was not executed."""
+        if done.kind.name not in (wanted.kind.name, *self.answers[wanted.kind.name]):
+            return False
+        return all(getattr(done, name) == getattr(wanted, name) for name in self.operation_fields)
 
 
 class Caller:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from spec.lib.live.session_client import Caller, Session
+from spec.lib.live.session_client import Caller, Session, SessionError
+
+Wanted = tuple[int, str | None]
+"""A lock, and the mode to acquire it in: SHARED or EXCLUSIVE; None to release it."""
 
 
 class LockSession(Session):
@@ -17,13 +21,15 @@ class LockSession(Session):
     answers: ClassVar[dict[str, tuple[str, ...]]] = {
         "ACQUIRE": ("GRANTED", "REJECTED"),
         "RELEASE": ("RELEASED", "REJECTED"),
+        "GATHER": ("GATHERED",),
     }
+    operation_fields = ("lock", "mode")
 
     def __init__(self, codec: Any) -> None:
         super().__init__(codec)
         self._modes: dict[int, list[str]] = {}
         self._to_release: dict[int, int] = {}
-        self._gives_back = False
+        self._given_back: set[int] = set()
 
     def beliefs(self, now_ns: int) -> dict[int, str]:
         """The locks that the session believes to hold, with the mode of each."""
@@ -42,28 +48,53 @@ class LockSession(Session):
     def release(self, lock: int, now_ns: int) -> bytes:
         """Encode a release: of the lock's last grant, or of one that an earlier release failed to give back."""
         datagram = self.request("RELEASE", now_ns, lock=lock)
-        self._gives_back = True
-        if self._to_release.get(lock):
-            self._to_release[lock] -= 1
-        elif self._modes.get(lock):
-            self._modes[lock].pop()
-        else:
-            self._gives_back = False
+        self._stop_believing([lock])
         return datagram
+
+    def gather(self, wanted: Sequence[Wanted], now_ns: int) -> bytes:
+        """Encode several acquires and releases as one request, of OPERATIONS_MAX at most.
+
+        They are answered one by one, and others may come between them. One that keeps its kind was not executed: ask
+        for it alone. Raises SessionError for none, for too many, and for a lock that is named twice.
+        """
+        locks = [lock for lock, _ in wanted]
+        if not 0 < len(locks) <= self.codec.OPERATIONS_MAX:
+            raise SessionError(f"{len(locks)} locks cannot be gathered: give 1 to {self.codec.OPERATIONS_MAX}")
+        if len(set(locks)) < len(locks):
+            raise SessionError(f"a lock is named twice in {locks}: one of the two may be left to be asked for alone")
+        operations = [self._operation(lock, mode) for lock, mode in wanted]
+        datagram = self.request("GATHER", now_ns, count=len(operations), operations=operations)
+        self._stop_believing([lock for lock, mode in wanted if mode is None])
+        return datagram
+
+    def _operation(self, lock: int, mode: str | None) -> Any:
+        kind = self.codec.Kind.RELEASE if mode is None else self.codec.Kind.ACQUIRE
+        return self.codec.Operation(kind=kind, mode=self.codec.Mode[mode or "FREE"], lock=lock)
+
+    def _stop_believing(self, locks: Sequence[int]) -> None:
+        for lock in locks:
+            if self._to_release.get(lock):
+                self._to_release[lock] -= 1
+            elif self._modes.get(lock):
+                self._modes[lock].pop()
+            else:
+                continue
+            self._given_back.add(lock)
 
     def close(self, now_ns: int) -> bytes:
         self._modes.clear()
         return super().close(now_ns)
 
     def receive(self, datagram: bytes, now_ns: int) -> Any:
-        asked = self.outstanding_kind
         message = super().receive(datagram, now_ns)
         if message is None or not self.is_alive(now_ns):
             return message
-        if message.kind.name == "GRANTED":
-            self._modes.setdefault(message.lock, []).append(message.mode.name)
-        elif message.kind.name == "REJECTED" and asked == "RELEASE" and self._gives_back:
-            self._to_release[message.lock] = self._to_release.get(message.lock, 0) + 1
+        for done in message.operations or [message]:
+            if done.kind.name == "GRANTED":
+                self._modes.setdefault(done.lock, []).append(done.mode.name)
+            elif done.kind.name in ("REJECTED", "RELEASE") and done.lock in self._given_back:
+                self._to_release[done.lock] = self._to_release.get(done.lock, 0) + 1
+        self._given_back.clear()
         return message
 
 
@@ -93,6 +124,27 @@ class LockCaller(Caller):
         A release is rejected under too much contention. It may be asked for again.
         """
         return self.call(self.session.release(lock, self.now_ns())).kind.name == "RELEASED"
+
+    def gather(self, wanted: Sequence[Wanted]) -> list[bool]:
+        """Ask for many locks at once, and return of each whether it was granted or released.
+
+        A request takes as many as a message has room for. An operation that the kernel left alone is asked for by
+        itself. No lock may be named twice in one request.
+        """
+        outcomes: list[bool] = []
+        most = self.session.codec.OPERATIONS_MAX
+        for first in range(0, len(wanted), most):
+            answer = self.call(self.session.gather(wanted[first : first + most], self.now_ns()))
+            outcomes += [self._outcome(done) for done in answer.operations]
+        return outcomes
+
+    def _outcome(self, done: Any) -> bool:
+        match done.kind.name:
+            case "ACQUIRE":
+                return self.acquire(done.lock, done.mode.name)
+            case "RELEASE":
+                return self.release(done.lock)
+        return done.kind.name in ("GRANTED", "RELEASED")
 
     def renew(self) -> None:
         self.call(self.session.renew(self.now_ns()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from spec.lib.live.session_reference import OPENING, OWN, SessionReference, Tables, opening
@@ -16,7 +17,7 @@ class Reference(SessionReference):
     A share may be kept in the cell or in an overflow entry; the reference does not care which.
     """
 
-    requests = frozenset({"ACQUIRE", "RELEASE"})
+    requests = frozenset({"ACQUIRE", "RELEASE", "GATHER"})
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         super().__init__(codec, capacities)
@@ -29,6 +30,8 @@ class Reference(SessionReference):
         return self.codec.hash_slot(lock)
 
     def outcomes(self, message: Any) -> set[str]:
+        if message.kind.name == "GATHER":
+            return {"GATHERED"}
         slot = self.slot(message.lock)
         shares = self.shares[slot]
         if message.kind.name == "RELEASE":
@@ -46,7 +49,42 @@ class Reference(SessionReference):
     def _shares_of(self, client: int) -> int:
         return sum(shares[client] for shares in self.shares.values())
 
+    def needs_daemon(self, message: Any) -> bool:
+        return bool(message.kind.name != "GATHER")
+
+    def wrong_answer(self, message: Any, answer: Any) -> list[str]:
+        """Executes the operations of a request, one after the other."""
+        if len(answer.operations) != len(message.operations):
+            return [f"{len(message.operations)} operations were answered with {len(answer.operations)}"]
+        return [
+            wrong
+            for asked, done in zip(message.operations, answer.operations)
+            for wrong in self._wrong_operation(replace(message, **vars(asked), count=0, operations=[]), done)
+        ]
+
+    def _wrong_operation(self, asked: Any, done: Any) -> list[str]:
+        """Executes an operation. It may be left alone where the cell has a share, which may be one too many for it."""
+        found = [
+            f"the operation's {name} is {getattr(done, name)!r}, the request's {getattr(asked, name)!r}"
+            for name in ("lock", "mode")
+            if getattr(done, name) != getattr(asked, name)
+        ]
+        expected = self.outcomes(asked) if asked.kind.name in ("ACQUIRE", "RELEASE") else {asked.kind.name}
+        if done.kind.name == asked.kind.name and self.shares[self.slot(asked.lock)]:
+            return found
+        if done.kind.name not in expected:
+            return [*found, f"an operation was answered {done.kind.name}, expected {expected}: {asked}"]
+        self.apply(asked, done.kind.name)
+        return found
+
+    def wrong_memory(self, said: Any, answer: Any) -> list[str]:
+        if said.operations == answer.operations:
+            return []
+        return [f"operations were answered {said.operations} at first, and {answer.operations} when sent again"]
+
     def apply(self, message: Any, outcome: str) -> None:
+        if message.kind.name == "GATHER":
+            return  # wrong_answer() has
         slot = self.slot(message.lock)
         if outcome == "GRANTED":
             self._forget_fading(slot, message)
@@ -152,6 +190,8 @@ class Actor:
     """A client whose next move is chosen by a number."""
 
     LOCKS = (1, 2, 3, 4, 2**64 - 1)
+    GATHERS = 70
+    """From this lock choice on, an actor asks for several locks at once."""
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         self.session = LockSession(codec)
@@ -167,6 +207,8 @@ class Actor:
                 self.session = session = LockSession(session.codec)
             return opening(session, choice, self._session_capacity, now_ns)
         believed = sorted(session.beliefs(now_ns))
+        if lock_choice >= self.GATHERS and what > 1:
+            return self._gather(choice, believed, now_ns)
         lock = self.LOCKS[lock_choice % len(self.LOCKS)]
         if what == 0:
             return "CLOSE", session.close(now_ns)
@@ -179,6 +221,18 @@ class Actor:
             return f"Release {lock}", session.release(lock, now_ns)
         mode = "EXCLUSIVE" if what == 9 else "SHARED"
         return f"Acquire {lock} {mode}", session.acquire(lock, mode, now_ns)
+
+    def _gather(self, choice: int, believed: list[int], now_ns: int) -> tuple[str, bytes]:
+        """Gathers locks. It releases those that it holds; if it holds none, there may be nothing to release."""
+        wanted: list[tuple[int, str | None]] = []
+        releases_all = not believed and choice % 4 == 0
+        for lock in self.LOCKS[choice % 5 :] + self.LOCKS[: choice % 3]:
+            choice = choice * 7919 % 1009
+            if lock in dict(wanted):
+                continue
+            releases = releases_all or (lock in believed and choice % 3 < 2)
+            wanted.append((lock, None if releases else "EXCLUSIVE" if choice % 4 == 0 else "SHARED"))
+        return f"Gather {wanted}", self.session.gather(wanted, now_ns)
 
     def receive(self, datagram: bytes, now_ns: int) -> None:
         self.session.receive(datagram, now_ns)

@@ -18,6 +18,7 @@ CONSTANTS
   Kinds,        \* of requests that clients make in a session
   Lapses,       \* clients whose leases may end
   Modes,        \* in which they acquire
+  Gathers,      \* what clients ask for at once: sequences of <<kind, mode, lock>>
   MaxAsks,      \* requests of each client in one session
   MaxOpens,     \* sessions that a client opens
   MaxSecrets,   \* secrets that the daemon gives away
@@ -102,6 +103,24 @@ AskStrayRelease(client, lock) ==
   /\ \A other \in LockIds : SlotOf(lock) = SlotOf(other) => ~ Believes(client, other)
   /\ Request(client, "Release", "Free", lock, clients[client].believes)
 
+\* Several locks at once, of which each is named once. Belief in those that are given back ends here. The request says in
+\* which mode they were held, for the client to believe in them again if the kernel leaves them to it.
+AskGather(client, wanted) ==
+  LET k == clients[client]
+      locks == {wanted[i][3] : i \in DOMAIN wanted}
+      Held(lock) == CHOOSE mode \in {"Shared", "Exclusive"} : <<lock, mode>> \in k.believes
+      Operation(one) == [kind |-> one[1], mode |-> IF one[1] = "Release" THEN Held(one[3]) ELSE one[2], lock |-> one[3]]
+  IN  /\ "Gather" \in Kinds
+      /\ \A i \in DOMAIN wanted : Believes(client, wanted[i][3]) = (wanted[i][1] = "Release")
+      /\ k.phase = "In"
+      /\ k.waiting = NoRequest
+      /\ k.done < FirstSequence(client, k.opens) + MaxAsks[client]
+      /\ Ask(client,
+             Arrived([BlankMessage EXCEPT !.kind = "Gather", !.client = client, !.sequence = NextSequence(k.done),
+                                          !.secret = k.secret, !.count = Len(wanted),
+                                          !.operations = [i \in DOMAIN wanted |-> Operation(wanted[i])]]),
+             {b \in k.believes : b[1] \notin locks})
+
 AskRenew(client) == Request(client, "Renew", "Free", 0, clients[client].believes)
 
 AskClose(client) == Request(client, "Close", "Free", 0, {})
@@ -125,10 +144,17 @@ Belongs(answer, request) ==
   /\ answer.sequence = request.sequence
   /\ request.kind = "Open" \/ answer.secret = request.secret
 
+\* Locks that an answer to several operations gives, or leaves: a release that the kernel did not decide.
+Gathered(request, answer) ==
+  {<<request.operations[i].lock, request.operations[i].mode>> :
+     i \in {j \in DOMAIN request.operations : answer.operations[j].kind \in {"Granted", "Release"}}}
+
 Receive(client, packet) ==
   LET k == clients[client]
       answer == packet.message
-      believed == IF answer.kind = "Granted" THEN {<<k.waiting.lock, k.waiting.mode>>} ELSE {}
+      believed == CASE answer.kind = "Granted" -> {<<k.waiting.lock, k.waiting.mode>>}
+                    [] answer.kind = "Gathered" -> Gathered(k.waiting, answer)
+                    [] OTHER -> {}
   IN  /\ packet \in answers
       /\ packet.peer = client
       /\ Belongs(answer, k.waiting)
@@ -194,6 +220,7 @@ CrashDaemon == Crash /\ UNCHANGED <<clients, issued>>
 ClientActs(client) ==
   \/ \E lock \in LockIds, mode \in Modes : AskAcquire(client, lock, mode)
   \/ \E lock \in LockIds : AskRelease(client, lock) \/ AskStrayRelease(client, lock)
+  \/ \E wanted \in Gathers : AskGather(client, wanted)
   \/ AskRenew(client)
   \/ AskClose(client)
   \/ AskOpen(client)
@@ -277,7 +304,17 @@ AnswersAgree ==
     /\ a.message.client = b.message.client
     /\ a.message.sequence = b.message.sequence
     /\ a.message.secret = b.message.secret
-    => a.message.kind = b.message.kind
+    => a.message.kind = b.message.kind /\ a.message.operations = b.message.operations
+
+\* What became of several operations is kept, and told. Asked for again, it is told again, until the session goes on.
+OutcomesAreKept ==
+  [][/\ event'.step = "Keep" /\ event'.given.kind = "Gather" =>
+          /\ event'.message.kind = "Gathered"
+          /\ cells'.gathered[event'.given.client] =
+               [sequence |-> event'.given.sequence, done |-> event'.given.done, refused |-> event'.given.refused]
+     /\ event'.step = "Recalled" /\ event'.given.kind = "Gathered" =>
+          event'.verdict =
+            IF cells.gathered[event'.given.client].sequence = event'.given.sequence THEN "Reply" ELSE "Drop"]_vars
 
 \* Nothing changes through a packet of another than the client that it names.
 NobodyActsForAnother ==

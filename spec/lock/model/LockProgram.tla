@@ -10,14 +10,14 @@ CONSTANTS
 
 NewTables ==
   TablesOf([credential |-> Cardinality(Clients), session |-> Cardinality(Clients),
-            lock |-> LockCells, overflow |-> OverflowCapacity])
+            gathered |-> Cardinality(Clients), lock |-> LockCells, overflow |-> OverflowCapacity])
 
 \* All cells are words.
 Locked == {}
 
 Arrived(message) ==
   [message EXCEPT !.slot = IF message.lock \in LockIds THEN SlotOf(message.lock) ELSE 0,
-                     !.claimed = FALSE, !.kept = FALSE, !.gone = {}]
+                     !.claimed = FALSE, !.kept = FALSE, !.done = {}, !.refused = {}, !.gone = {}]
 
 \* A client does not see the fields that the daemon writes for TC.
 Answer(message) == [Arrived(message) EXCEPT !.entry = 0, !.own = 0]

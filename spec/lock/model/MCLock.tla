@@ -83,7 +83,30 @@ DiesBeforeTheSecond ==
   /\ clients[0].waiting = NoRequest \/ 1 \in cells.lock[1].holders
   /\ cells.session[1].sequence = 2 => clients[0].phase = "Out"
 
+\* Client 0 asks for several locks at once, and the other one for one at a time.
+FirstGathers ==
+  \A client \in Clients :
+    LET asked == clients[client].waiting IN asked = NoRequest \/ (asked.kind = "Gather") = (client = 0)
+
+Both(kind, mode) == <<<<kind, mode, ACell>>, <<kind, mode, CHOOSE other \in LockIds : other # ACell>>>>
+
+TwoAtOnce == {Both("Acquire", mode) : mode \in Modes}
+
+\* Two locks are taken or given back, or one of each.
+TwoOfOneCell ==
+  TwoAtOnce \cup {Both("Release", "Free")}
+    \cup {<<Both("Release", "Free")[i], Both("Acquire", mode)[3 - i]>> : i \in {1, 2}, mode \in Modes}
+
 (* States that models must reach: `possible` in models.yaml. *)
+
+SomeOperations(Of(_)) == \E packet \in answers : packet.message.kind = "Gathered" /\ Of(packet.message.operations)
+
+\* One operation of a message is granted, and another one is refused, or left to the client to ask for it alone.
+GrantedBeside ==
+  SomeOperations(LAMBDA all : \E i, j \in DOMAIN all : all[i].kind = "Granted" /\ all[j].kind \in {"Rejected", "Acquire"})
+
+\* A release is left to the client to ask for it alone.
+LeftAlone == SomeOperations(LAMBDA all : \E i \in DOMAIN all : all[i].kind = "Release")
 
 \* A client has the last overflow entry, and the one before is vacant.
 LastEntryIsOwned ==

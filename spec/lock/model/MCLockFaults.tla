@@ -54,6 +54,15 @@ BeginAgain(session, msg, env) ==
     THEN Starts(session, msg, env)
     ELSE Drop(session, msg)
 
+\* All operations that were asked for are noted as done, also those that the kernel left alone.
+NoteAll(gathered, msg, env) ==
+  IF msg.kind = "Rejected"
+    THEN Continue(gathered, [msg EXCEPT !.refused = @ \cup {env.position}])
+    ELSE Continue(gathered, [msg EXCEPT !.done = @ \cup {env.position}])
+
+\* An answer is recalled without a look at the request that it was to.
+RecalledAnyhow(gathered, msg) == IF msg.kind = "Gathered" THEN Reply(gathered, msg) ELSE Continue(gathered, msg)
+
 \* Any request but the last one is taken for a new one.
 BeginAnySequence(session, msg, env) ==
   CASE session.state # "Idle" -> Drop(session, msg)
