@@ -213,6 +213,24 @@ def test_a_tail_that_is_summed_beyond_its_end_is_found(tmp_path):
     assert found.fault and "agree on whose packet it is" in found.fault, found
 
 
+OPERATION_FAULTS = {
+    "more operations than a message may have": ("*count > gathering->count_max ||", ""),
+    "operations that are not summed": ("stepwise_sum_at(payload_size, all->sum)", "0"),
+    "an operation with a value outside its type": ("all && all->wrong", "all && !all"),
+    "a message that is longer than its operations": (
+        "fixed_size + *count * gathering->size, &network",
+        "bpf_ntohs(udp->len), &network",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPERATION_FAULTS)
+def test_a_fault_in_messages_with_operations_is_found(name, tmp_path):
+    target = faulty(tmp_path, "lock", "stepwise_gathered.h", *OPERATION_FAULTS[name])
+    found = fuzz(target, seeds("lock"), INPUTS_MAX, 1, tmp_path / "saved")
+    assert found.fault and "agree on whose packet it is" in found.fault, found
+
+
 # --- Runs -------------------------------------------------------------------------------------------------------
 
 

@@ -134,6 +134,7 @@ def _definitions(given: Sources) -> list[str]:
     codec = (given.generated / f"{name}_codec.h").read_text(encoding="utf-8")
     definitions = [f"-DPROTOCOL={name}", f"-DPROTOCOL_UPPER={name.upper()}", f'-DPROTOCOL_PROGRAM="{name}.bpf.c"']
     definitions += ["-DPROTOCOL_HAS_TAILS"] if f"{name}_message_tail_size(" in codec else []
+    definitions += ["-DPROTOCOL_HAS_OPERATIONS"] if f"{name}_message_operations(" in codec else []
     definitions += ["-DPROTOCOL_FORWARDS"] if f"int {name}_xdp_forward(" in program else []
     definitions += ["-DPROTOCOL_HAS_TC"] if f"int {name}_tc(" in program else []
     definitions += ["-DPROTOCOL_HAS_AHEAD"] if f"int {name}_ahead(" in program else []

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <linux/types.h>
 
 #include "datagram.h"
@@ -39,13 +40,46 @@ static bool is_zero(const unsigned char *bytes, size_t size)
 
 /* Returns the bytes of a datagram with this message and the tail that the message requires; 0 if
  * the message is not complete. */
-static size_t message_size(const struct input *input)
+static size_t tailed_size(const struct input *input)
 {
 	const size_t fixed_size = DATAGRAM_UDP_SIZE + program_wire_size;
 
 	return input->datagram.available < fixed_size ?
 		       0 :
 		       fixed_size + program_tail_size(payload_of(input));
+}
+
+/* Returns the number of a message's operations; 0 if the message is not complete. */
+static __u32 operation_count(const struct input *input)
+{
+	return tailed_size(input) ? program_operation_count(payload_of(input)) : 0;
+}
+
+/* Returns the bytes of a datagram with this message, its tail and its operations; 0 if the message
+ * is not complete, or has more operations than a message may have. */
+static size_t message_size(const struct input *input)
+{
+	const __u32 count = operation_count(input);
+
+	return count > program_operation_count_max ?
+		       0 :
+		       tailed_size(input) + count * program_operation_size;
+}
+
+static const unsigned char *operation_of(const struct input *input, __u32 number)
+{
+	return payload_of(input) + program_wire_size + number * program_operation_size;
+}
+
+static bool are_operations_right(const struct input *input)
+{
+	unsigned char *copy = malloc(program_operation_size + 1);
+	bool right = true;
+
+	for (__u32 number = 0; number < operation_count(input); number++)
+		right &= program_copy_operation(operation_of(input, number), copy);
+	free(copy);
+	return right;
 }
 
 static bool is_between(unsigned int number, unsigned int first, unsigned int last)
@@ -97,17 +131,17 @@ static enum program_arrival expect_received(const struct input *input)
 	if (!size || datagram->available < size || datagram->size != size ||
 	    datagram->network_size != (long)size)
 		return PROGRAM_MALFORMED;
-	if (!datagram->checksum)
-		return datagram->version == 4 ? PROGRAM_OURS : PROGRAM_MALFORMED_CHECKSUM;
-	return is_checksum_right(input) ? PROGRAM_OURS : PROGRAM_MALFORMED_CHECKSUM;
+	if (datagram->checksum ? !is_checksum_right(input) : datagram->version == 6)
+		return PROGRAM_MALFORMED_CHECKSUM;
+	return are_operations_right(input) ? PROGRAM_OURS : PROGRAM_MALFORMED;
 }
 
 /* A packet of this host: the device may set its checksum later, and an answer's tail may be
- * missing. */
+ * missing. The daemon answers no message with operations. */
 static enum program_arrival expect_sent(const struct input *input)
 {
 	const struct datagram *datagram = &input->datagram;
-	const size_t size = input->is_datagram ? message_size(input) : 0;
+	const size_t size = input->is_datagram ? tailed_size(input) : 0;
 
 	if (!input->is_datagram || datagram->source_port != program_port)
 		return PROGRAM_FOREIGN;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Includes the emitted program. The build defines PROTOCOL_PROGRAM, its name, and the prefixes
- * PROTOCOL and PROTOCOL_UPPER. It also defines PROTOCOL_HAS_TAILS, _FORWARDS, _HAS_TC, _HAS_AHEAD
- * and _HANDS_OVER_AT (an offset in the payload) if the program has these.
+ * PROTOCOL and PROTOCOL_UPPER. It also defines PROTOCOL_HAS_TAILS, _HAS_OPERATIONS, _FORWARDS,
+ * _HAS_TC, _HAS_AHEAD and _HANDS_OVER_AT (an offset in the payload) if the program has these.
  */
 #include PROTOCOL_PROGRAM
 
@@ -58,8 +58,17 @@ __u32 program_tail_size(const unsigned char *payload)
 enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset,
 					    const unsigned char **payload)
 {
+#ifdef PROTOCOL_HAS_OPERATIONS
+	__u32 count;
+
+	return (enum program_arrival)stepwise_parse_gathered(context, program_port,
+							     CONSTANT(_WIRE_SIZE),
+							     &NAME(_gathering), udp_offset, payload,
+							     &count);
+#else
 	return (enum program_arrival)stepwise_parse(context, program_port, CONSTANT(_WIRE_SIZE),
 						    udp_offset, payload);
+#endif
 }
 
 enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset,
@@ -67,6 +76,47 @@ enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_
 {
 	return (enum program_arrival)stepwise_parse_sent(skb, program_port, CONSTANT(_WIRE_SIZE),
 							 udp_offset, payload);
+}
+#endif
+
+#ifdef PROTOCOL_HAS_OPERATIONS
+const __u32 program_operation_count_max = CONSTANT(_OPERATIONS_MAX);
+const __u32 program_operation_size = CONSTANT(_OPERATION_SIZE);
+#define WITHOUT_OPERATIONS                      \
+	, &(const struct NAME(_operations_run)) \
+	{                                       \
+		.packet = context               \
+	}
+
+__u32 program_operation_count(const unsigned char *payload)
+{
+	return NAME(_message_operations)(payload);
+}
+
+bool program_copy_operation(const unsigned char *payload, unsigned char *copy)
+{
+	struct NAME(_message) message = {};
+	const bool valid = NAME(_operation_decode)(payload, &message);
+
+	NAME(_operation_encode)(copy, &message);
+	return valid;
+}
+#else
+const __u32 program_operation_count_max = 0;
+const __u32 program_operation_size = 0;
+#define WITHOUT_OPERATIONS
+
+__u32 program_operation_count(const unsigned char *payload)
+{
+	(void)payload;
+	return 0;
+}
+
+bool program_copy_operation(const unsigned char *payload, unsigned char *copy)
+{
+	(void)payload;
+	(void)copy;
+	return true;
 }
 #endif
 
@@ -194,7 +244,7 @@ int program_answer(struct xdp_md *context, __u32 udp_offset, const unsigned char
 	struct NAME(_message) message;
 
 	DECODE_ALL(fields, &message);
-	return NAME(_xdp_reply)(context, udp_offset, &message SENDS(XDP_TX));
+	return NAME(_xdp_reply)(context, udp_offset, &message WITHOUT_OPERATIONS SENDS(XDP_TX));
 }
 
 #ifdef PROTOCOL_FORWARDS

@@ -23,7 +23,7 @@ enum program_place {
 };
 
 extern const __u16 program_port;
-extern const __u32 program_wire_size;	/* bytes of a message without its tail */
+extern const __u32 program_wire_size;	/* bytes of a message without its tail or its operations */
 extern const __u32 program_fields_size; /* of these, bytes that hooks do not hand over */
 extern const bool program_hands_over;
 extern const bool program_forwards;  /* to a daemon */
@@ -33,6 +33,15 @@ extern const bool program_is_promiscuous; /* also serves packets to other hosts 
 
 /* Bytes of the tail that the message's fields require. */
 __u32 program_tail_size(const unsigned char *payload);
+
+/* Operations that the message's fields require; and bytes of each, or 0 if no message has any. */
+__u32 program_operation_count(const unsigned char *payload);
+extern const __u32 program_operation_count_max;
+extern const __u32 program_operation_size;
+
+/* Decodes an operation and encodes it into `copy`. Returns whether all fields are of their types.
+ */
+bool program_copy_operation(const unsigned char *payload, unsigned char *copy);
 
 /* Classifies a packet that XDP, or TC, receives; if it is ours, sets `*udp_offset` and
  * `*payload`. */

@@ -5,10 +5,12 @@ They are right frames of every kind of message, and one for each way to be forei
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from ipaddress import ip_address
+from itertools import product
 from types import ModuleType
 
 from harness.data.frames import CLIENT_PORT, Frame
@@ -55,6 +57,8 @@ def _frames(codec: ModuleType) -> Iterator[bytes]:
     payloads = [codec.Message(kind=kind).encode() for kind in codec.Kind]
     if hasattr(codec, "tail_size"):
         payloads += [_tailed(codec, codec.TAIL_OVER + 1), _tailed(codec, codec.TAIL_MAX)]
+    if hasattr(codec, "operation_count"):
+        payloads += list(_gathered(codec))
     for version in (4, 6):
         for payload in payloads:
             request = Frame(payload, codec.PORT, version=version)
@@ -64,6 +68,19 @@ def _frames(codec: ModuleType) -> Iterator[bytes]:
         yield from (way(plain).to_bytes() for way in WAYS.values())
         whole = plain.to_bytes()
         yield from (whole[:size] for size in (0, 13, 14, plain.udp_offset(), plain.payload_offset(), len(whole) - 1))
+
+
+def _gathered(codec: ModuleType) -> Iterator[bytes]:
+    """Encodes messages with one operation, with the most that a message may have, and with one more.
+
+    The codec does not say which field counts them, nor which kinds have any, so each is tried.
+    """
+    most = codec.OPERATIONS_MAX
+    for kind, field, count in product(codec.Kind, fields(codec.Message), (1, most, most + 1)):
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
+            message = codec.Message(kind=kind, **{field.name: count}, operations=[codec.Operation()] * count)
+            if codec.operation_count(message) == count:
+                yield message.encode()
 
 
 def _tailed(codec: ModuleType, size: int) -> bytes:

@@ -53,10 +53,13 @@ static uint64_t hash(const unsigned char *bytes, size_t size)
 	return value;
 }
 
-/* Whether no cell was read: the program looked up at most one of the counters. */
+/* Whether no cell was read: the program looked up at most one of the counters, and where it keeps
+ * what it finds in operations. */
 static bool is_unread(const struct input *input)
 {
-	return kernel_element_count() <= input->set_up + 1;
+	const bool looks = input->is_datagram && message_size(input) && operation_count(input);
+
+	return kernel_element_count() <= input->set_up + 1 + looks;
 }
 
 /* --- What a program may have done to a packet ------------------------------------------------- */
@@ -93,7 +96,8 @@ static void check_rewritten(const struct input *input, const unsigned char *pack
 	const struct datagram *datagram = &input->datagram;
 	const size_t checksum_at = datagram->udp_at + 6,
 		     payload_at = datagram->udp_at + DATAGRAM_UDP_SIZE;
-	const size_t behind = payload_at + program_wire_size;
+	const size_t operations_size = turned ? operation_count(input) * program_operation_size : 0;
+	const size_t behind = payload_at + program_wire_size + operations_size;
 	const uint16_t checksum = datagram_read(packet + checksum_at);
 	unsigned char headers[DATAGRAM_ETHERNET_SIZE + 40 + DATAGRAM_UDP_SIZE];
 
@@ -103,7 +107,7 @@ static void check_rewritten(const struct input *input, const unsigned char *pack
 	check(!memcmp(packet, headers, checksum_at),
 	      "headers stay, and are turned round in an answer");
 	check(!memcmp(packet + behind, input->frame + behind, input->size - behind),
-	      "the bytes behind the message stay unchanged");
+	      "the bytes behind the message, and behind the operations of an answer, stay unchanged");
 	if (!datagram->checksum)
 		check(!checksum, "a message without a checksum stays without one");
 	else if (is_checksum_right(input))
@@ -133,6 +137,16 @@ static unsigned char *new_fields(struct input *input)
 
 /* --- The codec -------------------------------------------------------------------------------- */
 
+static void check_operation(const unsigned char *payload)
+{
+	unsigned char *copy = malloc(program_operation_size);
+
+	if (program_copy_operation(payload, copy))
+		check(!memcmp(copy, payload, program_operation_size),
+		      "decoding and encoding an operation gives the same operation");
+	free(copy);
+}
+
 static void check_codec(const struct input *input)
 {
 	unsigned char *payload, *copy;
@@ -152,6 +166,9 @@ static void check_codec(const struct input *input)
 		check(!memcmp(copy, payload, program_wire_size),
 		      "decoding and encoding handover fields gives the same fields");
 	check(!memcmp(payload, payload_of(input), program_wire_size), "decoding changes nothing");
+	if (message_size(input) <= input->datagram.available)
+		for (__u32 number = 0; number < operation_count(input); number++)
+			check_operation(operation_of(input, number));
 	free(copy);
 	free(payload);
 }
@@ -299,7 +316,7 @@ static void check_answers(struct input *input)
 	      "an answer is sent");
 	check_rewritten(input, packet, true, true);
 	kernel_packet_free(packet);
-	if (program_forwards) {
+	if (program_forwards && !operation_count(input)) {
 		packet = begin_xdp(input, &context);
 		verdict = program_forward(&context, (__u32)input->datagram.udp_at, fields);
 		if (verdict == XDP_PASS)
@@ -514,6 +531,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsi
 		input.datagram.available = message;
 	}
 	readdress(data, &input.datagram, seed >> 8);
+	if (!message) /* more operations than there may be: as long as it is */
+		message = input.datagram.available;
 	datagram_repair(data, &input.datagram, (uint16_t)message);
 	spoil(data, &input.datagram, seed >> 16);
 	return size;
