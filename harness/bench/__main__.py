@@ -13,15 +13,15 @@ from dataclasses import replace
 from harness import results
 from harness.base import command
 from harness.base.protocols import BUILD, UnknownProtocol, chosen
-from harness.bench import campaign, load_latency, rare_path, scaling, serving_cores
+from harness.bench import campaign, gathered, load_latency, rare_path, scaling, serving_cores
 from harness.bench.build import BenchError, Build, build, has_benchmark
 from harness.bench.report import Report
 from harness.bench.server_comparison import Settings
 from harness.rig import RigError
 from harness.rig.bpf import BpfError
 
-PARTS = ("speed", "rare-path", "load", "cores", "scaling")
-QUICK = ("speed", "rare-path")
+PARTS = ("speed", "gathered", "rare-path", "load", "cores", "scaling")
+QUICK = ("speed", "gathered", "rare-path")
 PACED_SECONDS_MAX = 0.5  # length of one run, of about sixty
 PACED_SLOTS_MAX = 250  # a veth's ring has room for 256 packets, and packets of idle slots stay in it
 
@@ -65,6 +65,9 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
     report = Report(name, campaign.conditions(settings))
     if "speed" in arguments.only:
         campaign.run(report, built, settings)
+    if "gathered" in arguments.only and hasattr(built.plugin, "GATHERED"):
+        title = "Several operations in one message, one core for both ends: CPU time of an operation"
+        report.sections[title] = gathered.run(built, settings)
     if "rare-path" in arguments.only and hasattr(built.plugin, "RARE_PATH") and two_cores:
         rare_path_of(report, built, settings)
     if "load" in arguments.only and two_cores:

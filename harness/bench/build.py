@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -43,7 +44,7 @@ class Build:
 
     plugin: spec/<protocol>/bench/bench.py. codec: the generated Python codec, for the benchmark's sizes.
     home: the build folder.
-    counter_names: in the order of the map `counters`.
+    counter_names: in the order of the map `counters`. include: folders of headers.
     """
 
     protocol: str
@@ -59,6 +60,7 @@ class Build:
     poll_queues: Path
     frames_object: Path
     frames_server: Path
+    include: list[Path]
 
 
 def has_benchmark(protocol: str) -> bool:
@@ -105,10 +107,20 @@ def build(
         poll_queues=compile_poll_queues(home),
         frames_object=compile_bpf(HERE / "frames.bpf.c", home, include),
         frames_server=home / f"{protocol}-frames",
+        include=include,
     )
 
 
-def compile_bpf(source: Path, target: Path, include: list[Path], requests: str | None = None) -> Path:
+def gathering_client(of: Build, operations: int) -> Client:
+    """Compile a client whose messages have so many operations each."""
+    home = of.home / f"gathered-{operations}"
+    program = compile_bpf(HERE / "client.bpf.c", home, of.include, defines=[f"-DBENCH_OPERATIONS={operations}"])
+    return Client(program, of.codec.PORT, of.codec.WIRE_SIZE + operations * of.codec.OPERATION_SIZE)
+
+
+def compile_bpf(
+    source: Path, target: Path, include: list[Path], requests: str | None = None, defines: Sequence[str] = ()
+) -> Path:
     """Compile <name>.bpf.c to <target>/bench_<name>.bpf.o, with the benchmark's own headers.
 
     requests: the header that defines the slots' requests; bench.h by default.
@@ -118,7 +130,7 @@ def compile_bpf(source: Path, target: Path, include: list[Path], requests: str |
     machine = _run(["gcc", "-print-multiarch"]).strip()
     flags = ["-target", "bpf", "-O2", "-g", "-mcpu=v3", "-Wall", "-Wextra", "-Werror", f"-I{HERE}"]
     flags += [f"-I{folder}" for folder in include] + ["-idirafter", f"/usr/include/{machine}"]
-    flags += [f'-DBENCH_REQUESTS="{requests}"'] if requests else []
+    flags += [*defines, *([f'-DBENCH_REQUESTS="{requests}"'] if requests else [])]
     _run(["clang-19", *flags, "-c", source, "-o", compiled])
     return compiled
 

@@ -66,10 +66,12 @@ class XdpServer:
     keeps = True
     forgets_sessions = False
 
-    def __init__(self, name: str, link: Link, path: Path, program: str, *more: str) -> None:
+    def __init__(
+        self, name: str, link: Link, path: Path, program: str, *more: str, as_xdp: tuple[str, ...] = ()
+    ) -> None:
         self.name = name
         self.link = link
-        self.object = bpf.Object.open(path, only=(program, *more))
+        self.object = bpf.Object.open(path, only=(program, *more), as_xdp=as_xdp)
         self.program = self.object.program(program)
 
     def attach(self) -> None:

@@ -24,6 +24,7 @@ TC_ACT_UNSPEC, TC_ACT_OK, TC_ACT_SHOT = -1, 0, 2
 
 XDP_FLAGS_DRV_MODE = 1 << 2
 
+PROGRAM_TYPE_XDP = 6
 MAP_TYPE_ARRAY = 2
 PER_CPU_TYPES = {5, 6, 10}  # PERCPU_HASH, PERCPU_ARRAY, LRU_PERCPU_HASH
 MAP_FLAG_MMAPABLE = 1 << 10
@@ -355,22 +356,26 @@ class Object:
         self.path = path
 
     @classmethod
-    def open(cls, path: str | Path, *, only: Collection[str] = ()) -> Object:
+    def open(cls, path: str | Path, *, only: Collection[str] = (), as_xdp: Collection[str] = ()) -> Object:
         """Load an object file.
 
         only: the names of the programs to load; all by default.
+        as_xdp: programs for XDP whose sections do not say so.
         Raises BpfError, with the verifier's log in `log`.
         """
-        assert not isinstance(only, str), "a collection of names"
+        assert not isinstance(only, str) and not isinstance(as_xdp, str), "a collection of names"
         _messages.clear()
         handle = _pointer("bpf_object__open_file", os.fsencode(path), None)
         if not handle:
             raise BpfError(f"opening the BPF object {path}", ctypes.get_errno() or 2, "".join(_messages))
         opened = cls(handle, str(path))
         try:
-            for item in opened._each("program") if only else ():
-                wanted = _text("bpf_program__name", item) in only
-                _libbpf.bpf_program__set_autoload(ctypes.c_void_p(item), ctypes.c_bool(wanted))
+            for item in opened._each("program"):
+                name = _text("bpf_program__name", item)
+                if only:
+                    _libbpf.bpf_program__set_autoload(ctypes.c_void_p(item), ctypes.c_bool(name in only))
+                if name in as_xdp:
+                    _libbpf.bpf_program__set_type(ctypes.c_void_p(item), PROGRAM_TYPE_XDP)
             _check(_libbpf.bpf_object__load(ctypes.c_void_p(handle)), f"loading {path}")
         except BaseException:
             opened.close()

@@ -5,6 +5,7 @@ bench.h chooses what a slot asks for. The numbers in a slot's state are in the o
 
 from __future__ import annotations
 
+from harness.bench.hand_written import HandWritten
 from harness.bench.workload import Point, Scale, Workload, powers_of_8
 from spec.lib.bench import session_bench
 
@@ -23,8 +24,24 @@ WORKLOADS = {
     "hot": Workload([24_000_000, 4, SHARED_OF_256]),
 }
 
-OUTCOMES = ("granted", "rejected", "released", "other")
-EXPECTED_OUTCOMES = ("granted", "rejected", "released")
+OUTCOMES = ("granted", "rejected", "released", "left alone", "other")
+EXPECTED_OUTCOMES = OUTCOMES[:-1]
+
+# DINT's lock server (NSDI '24), which has as many cells: see docs/how-to/measure.md.
+HAND_WRITTEN = (
+    HandWritten(
+        name="DINT",
+        home="DINT_HOME",
+        path="lock_2pl/ebpf/ls_kern.o",
+        program="ls_xdp_main",
+        requests="bench_dint.h",
+        port=20230,
+        payload_size=6,
+    ),
+)
+
+# Operations in one message, beside requests for one lock.
+GATHERED = (1, 4, 8, 16)
 
 # Issue 2: share of the reflector's rate, nanoseconds over its time, and multiple of kernel UDP's rate. One core.
 TARGETS = {
