@@ -25,8 +25,8 @@ COMMANDS = {
     "kernels limiter --kernel host --smoke": 2,
     "check limiter": 2,
     "conform limiter": 5,
-    "mutants --sample 24": 20,
-    "mutants --steps lock --sample 60": 15,
+    "mutants --sample 16": 20,
+    "mutants --steps lock --sample 30": 15,
     "bench all --quick --runs 1 --seconds 0.1": 15,
 }
 

@@ -13,7 +13,7 @@ from harness.tla.tlc import ROOT, Simulation
 LIBRARY = ROOT / "spec" / "lib"
 SESSION = LIBRARY / "session"
 CONFIGS = ROOT / "build" / "check"
-QUICK_STATES_MAX = 6_000
+QUICK_STATES_MAX = 4_000
 """Small models with at most so many states are quick: together, those of all protocols take some minutes."""
 
 
