@@ -252,7 +252,8 @@ def test_it_is_refused_or_compiles(place: str, tmp_path: Path) -> None:
         names = accepted(folder, make, tried[start : start + at_once])
         assert not compiles(folder), f"{names}: {compiles(folder)}"
         kept += len(names)
-    assert kept > len(tried) // 5, "most names are refused"
+    forbidden = LIBRARY_FUNCTIONS if place == "table" else frozenset()  # a map is a variable
+    assert kept > len({*tried} - forbidden) // 5, "most names are refused"
 
 
 @pytest.mark.parametrize(
