@@ -8,6 +8,7 @@
 #define LOCK_BENCH_H
 
 #include "slots.h"
+#include "bench_names.h"
 #include "lock_codec.h"
 
 #ifdef BENCH_OPERATIONS
@@ -18,28 +19,13 @@
 #define BENCH_OPERATIONS 1
 #endif
 
-/* The parameters of the workload, and the words of a slot's state. spec/lock/bench/bench.py sets
- * them. */
-enum {
-	BENCH_LOCKS,
-	BENCH_OWN,
-	BENCH_SHARED_OF_256
-};
+/* The words of a slot's state. spec/lock/bench/bench.py sets them. */
 enum {
 	BENCH_CLIENT,
 	BENCH_SECRET,
 	BENCH_SEQUENCE,
 	BENCH_LOCK,
 	BENCH_ASKED
-};
-
-/* The outcomes, in the order of spec/lock/bench/bench.py. */
-enum {
-	BENCH_GRANTED,
-	BENCH_REJECTED,
-	BENCH_RELEASED,
-	BENCH_LEFT_ALONE,
-	BENCH_OTHER
 };
 
 static __always_inline __u32 bench_outcome(enum lock_message_kind kind)

@@ -7,28 +7,16 @@
 #define LOCK_BENCH_DINT_H
 
 #include "slots.h"
+#include "bench_names.h"
 
 #define BENCH_PAYLOAD_SIZE 6
 
-/* The parameters of the workload, and the words of a slot's state, as in bench.h. */
-enum {
-	BENCH_LOCKS,
-	BENCH_OWN,
-	BENCH_SHARED_OF_256
-};
+/* The words of a slot's state. spec/lock/bench/bench.py sets them. */
 enum {
 	BENCH_CLIENT,
 	BENCH_LOCK,
 	BENCH_MODE,
 	BENCH_ASKED
-};
-
-enum {
-	BENCH_GRANTED,
-	BENCH_REJECTED,
-	BENCH_RELEASED,
-	BENCH_LEFT_ALONE,
-	BENCH_OTHER
 };
 
 enum dint_action {
