@@ -9,9 +9,13 @@ import copy
 import random
 import socket
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from spec.lib.live.session_client import Caller, Session
 from spec.lib.live.session_reference import SessionReference
+
+CallerKind = TypeVar("CallerKind", bound=Caller)
 
 CAPACITIES = {"session": 64, "credential": 64, "answer": 64, "bucket": 8, "page": 4, "shelf": 512, "tail": 512}
 """Capacities of a small store."""
@@ -60,6 +64,14 @@ class PlainServer(threading.Thread):
     @property
     def address(self) -> tuple[str, int]:
         return self._socket.getsockname()
+
+    def opened(self, made_by: Callable[..., CallerKind], session: Session, choose: random.Random) -> CallerKind:
+        """Returns a caller over a socket of its own, with an open session."""
+        connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        connection.connect(self.address)
+        caller = made_by(session, connection, retry_seconds=0.005)
+        caller.open(choose, self.reference.capacities["session"])
+        return caller
 
     def __enter__(self) -> PlainServer:
         self.start()

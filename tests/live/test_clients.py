@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import socket
 from functools import partial
 from types import SimpleNamespace
 
@@ -185,12 +184,7 @@ def test_conflicts():
 def test_callers_over_a_faulty_link(seed):
     choose = random.Random(seed)
     with PlainServer(Reference(codec, CAPACITIES), faults=0.2, seed=seed) as server:
-        callers = []
-        for _ in range(3):
-            connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            connection.connect(server.address)
-            callers.append(LockCaller(LockSession(codec), connection, retry_seconds=0.005))
-            callers[-1].open(choose, CAPACITIES["session"])
+        callers = [server.opened(LockCaller, LockSession(codec), choose) for _ in range(3)]
         granted = 0
         for _ in range(60):
             caller = choose.choice(callers)

@@ -128,12 +128,7 @@ class Gathering(PlainServer):
 def test_callers_over_a_faulty_link(seed):
     choose = random.Random(seed)
     with Gathering(Reference(codec, CAPACITIES), faults=0.2, seed=seed) as server:
-        callers = []
-        for _ in range(3):
-            connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            connection.connect(server.address)
-            callers.append(LockCaller(LockSession(codec), connection, retry_seconds=0.005))
-            callers[-1].open(choose, CAPACITIES["session"])
+        callers = [server.opened(LockCaller, LockSession(codec), choose) for _ in range(3)]
         granted = 0
         for _ in range(40):
             caller = choose.choice(callers)
