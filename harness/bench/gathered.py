@@ -76,7 +76,7 @@ def opened_ways(rig: Rig, build: Build, cpu: int) -> Iterator[list[Way]]:
 
 
 def _through(server: S, link: Link, name: str) -> S:
-    """The same program and tables, reached by another client."""
+    """Returns a server with the same program and tables, which another client reaches."""
     other = copy.copy(server)
     other.link, other.name = link, name
     return other

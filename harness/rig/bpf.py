@@ -458,12 +458,11 @@ class Object:
 
 # R0 = XDP_PASS; exit
 _XDP_PASS_INSTRUCTIONS = bytes.fromhex("b7000000020000009500000000000000")
-_PROGRAM_TYPE_XDP = 6
 
 
 def load_xdp_pass() -> Program:
     """Load a program that passes all packets. A veth needs one to get packets that its peer sends with XDP_TX."""
     fd = _libbpf.bpf_prog_load(
-        _PROGRAM_TYPE_XDP, b"stepwise_pass", b"MIT", _XDP_PASS_INSTRUCTIONS, ctypes.c_size_t(2), None
+        PROGRAM_TYPE_XDP, b"stepwise_pass", b"MIT", _XDP_PASS_INSTRUCTIONS, ctypes.c_size_t(2), None
     )
     return Program("stepwise_pass", _check(fd, "loading a two-instruction XDP program (are you root?)"))

@@ -53,8 +53,8 @@ static uint64_t hash(const unsigned char *bytes, size_t size)
 	return value;
 }
 
-/* Whether no cell was read: the program looked up at most one of the counters, and where it keeps
- * what it finds in operations. */
+/* Returns true if no cell was read: the program looked up at most one of the counters, and the
+ * element in which it keeps what it finds in operations. */
 static bool is_unread(const struct input *input)
 {
 	const bool looks = input->is_datagram && message_size(input) && operation_count(input);

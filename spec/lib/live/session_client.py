@@ -286,7 +286,7 @@ class Session:
         return len(wanted) == len(done) and all(map(self._is_outcome, wanted, done))
 
     def _is_outcome(self, wanted: Any, done: Any) -> bool:
-        """Whether an operation of an answer belongs to that of a request. Its kind stays if it was not executed."""
+        """True if an operation of an answer belongs to that of a request. Its kind stays if it was not executed."""
         if done.kind.name not in (wanted.kind.name, *self.answers[wanted.kind.name]):
             return False
         return all(getattr(done, name) == getattr(wanted, name) for name in self.operation_fields)

@@ -324,7 +324,7 @@ static inline void workload_note_all(const struct workload *options, struct load
 	}
 }
 
-/* Whether this is an outcome of an acquire or a release. */
+/* Returns true if `done` is an outcome of an acquire or a release. */
 static inline bool workload_is_outcome(const struct lock_message *asked,
 				       const struct lock_message *done)
 {
@@ -335,7 +335,8 @@ static inline bool workload_is_outcome(const struct lock_message *asked,
 				       LOCK_MESSAGE_KIND_RELEASED));
 }
 
-/* Whether an answer has an outcome for each operation, or leaves it to be asked for alone. */
+/* Returns true if an answer has an outcome for each operation, or leaves it to be asked for alone.
+ */
 static inline bool workload_fits_gather(const struct workload_client *client,
 					const struct lock_message *message,
 					const unsigned char *payload)

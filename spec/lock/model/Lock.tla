@@ -306,7 +306,8 @@ AnswersAgree ==
     /\ a.message.secret = b.message.secret
     => a.message.kind = b.message.kind /\ a.message.operations = b.message.operations
 
-\* What became of several operations is kept, and told. Asked for again, it is told again, until the session goes on.
+\* The session keeps what became of several operations, and the client hears it. A retry hears it again, until the session
+\* goes on.
 OutcomesAreKept ==
   [][/\ event'.step = "Keep" /\ event'.given.kind = "Gather" =>
           /\ event'.message.kind = "Gathered"
