@@ -96,7 +96,8 @@ def program_cost(frame: Frame, bodies: Iterable[ir.Body]) -> Cost:
 def estimates(protocol: ir.Protocol) -> dict[str, int]:
     """Estimates the instructions of each program of the kernel; of the sweep, those of its dearest pass."""
     programs = {
-        "xdp": (PACKETS, [protocol.xdp]),
+        "xdp": (PACKETS, [tuple(section for section in protocol.xdp if not section.group)]),
+        "gathered": (PACKETS, [protocol.xdp] if protocol.operations else []),
         "tc": (PACKETS, [protocol.tc]),
         "sweep": (SWEEP, [one.sections for one in protocol.sweep]),
     }

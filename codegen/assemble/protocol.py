@@ -34,7 +34,10 @@ def sections(plans: Iterable[SectionPlan], resolved: Resolved, steps: Steps) -> 
 def assemble(resolved: Resolved, declared: frozenset[str], steps: Steps, sources: tuple[str, ...]) -> ir.Protocol:
     """declared: names of the constants that the steps' modules declare."""
     written = resolved.layout
-    budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep", "restore")]
+    budgets = [
+        (program, getattr(written.budget, program))
+        for program in ("xdp", "gathered", "ahead", "tc", "sweep", "restore")
+    ]
     return ir.Protocol(
         name=written.protocol,
         module=written.module,

@@ -42,7 +42,8 @@ class Programs:
         self.protocol = protocol
         self.names = names
         self.numbers = numbers
-        self.message_in_map = Stack(protocol, names, numbers.steps).message_in_map
+        stack = Stack(protocol, names, numbers.steps)
+        self.message_in_map, self.operation_in_map = stack.message_in_map, stack.operation_in_map
         hooks = Hooks(protocol, names, numbers.steps, self.message_in_map)
         self.xdp = hooks.hook(protocol.xdp)
         self.tc = hooks.hook(protocol.tc) if protocol.tc else None
@@ -111,6 +112,7 @@ class Programs:
             "cpu": self._cpu() if self.xdp.cpu or (self.tc is not None and self.tc.cpu) else None,
             "message": self.names.tag(self.protocol.message),
             "message_map": self.message_in_map,
+            "operation_map": self.operation_in_map,
             "message_alignment": message_layout(self.protocol)[1],
             "environment": self.names.tag(self.protocol.environment),
             "hooks_header": self.names.file("_hooks.h"),

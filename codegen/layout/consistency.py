@@ -144,6 +144,7 @@ def check_budgets(context: Context) -> None:
     layout = context.layout
     ahead = any(table.ahead for table in layout.tables.values())
     for program, there in (
+        ("gathered", layout.operations is not None),
         ("ahead", ahead),
         ("tc", bool(layout.hooks.tc)),
         ("sweep", layout.sweep is not None),

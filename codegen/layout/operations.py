@@ -34,8 +34,6 @@ def resolve_operations(context: Context, message: ir.Record) -> ir.OperationsLay
     for part in ("message", "handover", "local"):
         if ir.OPERATIONS in getattr(context.layout, part):
             context.complain((part, ir.OPERATIONS), "a message's operations have this name", "choose another name")
-    if context.layout.tail is not None:
-        context.complain(("operations",), "a message has a tail already", "keep one of `tail` and `operations`")
     sections = Sections(context)
     when = sections.when(model.when, ("operations", "when"), message, maybe_all=True)
     whens = tuple(

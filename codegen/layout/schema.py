@@ -429,6 +429,7 @@ class ProgramBudget(BudgetModel):
 
 class Budgets(Strict):
     xdp: ProgramBudget
+    gathered: ProgramBudget | None = None
     ahead: ProgramBudget | None = None
     tc: ProgramBudget | None = None
     sweep: ProgramBudget | None = None

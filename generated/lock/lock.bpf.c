@@ -376,6 +376,9 @@ static __always_inline int lock_xdp_end(struct xdp_md *context, __u32 udp_offset
 /*
  * A foreign or malformed packet returns early. If it shared an exit with the sections, clang would
  * clear the whole message before each check of the frame.
+ *
+ * A message with operations is longer than others, so it seems malformed here. Then the next
+ * program looks at it, and other messages take no instruction for it.
  */
 SEC("xdp")
 int lock_xdp(struct xdp_md *context)
@@ -383,7 +386,35 @@ int lock_xdp(struct xdp_md *context)
 	struct lock_env environment = {};
 	const unsigned char *payload = NULL;
 	struct lock_message message;
+	struct lock_operations_run run = {}; /* none */
+	__u32 udp_offset = 0;
+
+	switch (stepwise_parse(context, LOCK_PORT, LOCK_WIRE_SIZE, &udp_offset, &payload)) {
+	case STEPWISE_FOREIGN:
+		return lock_xdp_leave(stepwise_end(STEPWISE_FORWARD, LOCK_COUNTER_FOREIGN));
+	case STEPWISE_MALFORMED:
+		stepwise_gather(context);
+		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED_CHECKSUM));
+	case STEPWISE_OURS:
+		break;
+	}
+	if (!lock_message_decode(payload, &message))
+		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
+	environment.now = lock_now();
+	return lock_xdp_end(context, udp_offset, &message, &run,
+			    stepwise_hide(lock_run_xdp(NULL, &message, &environment, &run)));
+}
+
+/* Runs the hook for a message with operations. */
+SEC("xdp")
+int lock_gathered(struct xdp_md *context)
+{
+	struct lock_env environment = {};
+	const unsigned char *payload = NULL;
 	struct lock_operations_run run = { .packet = context };
+	struct lock_message whole, *message = &whole;
 	__u32 udp_offset = 0, count = 0;
 
 	switch (stepwise_parse_gathered(context, LOCK_PORT, LOCK_WIRE_SIZE, &lock_gathering,
@@ -397,15 +428,14 @@ int lock_xdp(struct xdp_md *context)
 	case STEPWISE_OURS:
 		break;
 	}
-	if (!lock_message_decode(payload, &message))
+	if (!lock_message_decode(payload, message))
 		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
 	environment.now = lock_now();
 	run.count.value = stepwise_hide_zero(count);
-	if (run.count.value)
-		stepwise_for_each(stepwise_calls(run.count.value, STEPWISE_LOOKED_AT_TOGETHER),
-				  lock_operations_touch, &run);
-	return lock_xdp_end(context, udp_offset, &message, &run,
-			    stepwise_hide(lock_run_xdp(NULL, &message, &environment, &run)));
+	stepwise_for_each(stepwise_calls(run.count.value, STEPWISE_LOOKED_AT_TOGETHER),
+			  lock_operations_touch, &run);
+	return lock_xdp_end(context, udp_offset, message, &run,
+			    stepwise_hide(lock_run_xdp(NULL, message, &environment, &run)));
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */

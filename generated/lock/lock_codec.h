@@ -18,6 +18,20 @@ static __always_inline __u32 lock_hash_slot(__u64 lock)
 }
 
 /*
+ * Returns the number of operations after the fixed part, which may be more than a message can have.
+ * 0 for a kind without them.
+ */
+static __always_inline __u32 lock_message_operations(const unsigned char *payload)
+{
+	const enum lock_message_kind kind =
+		(enum lock_message_kind)stepwise_read(payload + LOCK_WIRE_KIND, 1);
+
+	return kind == LOCK_MESSAGE_KIND_GATHER || kind == LOCK_MESSAGE_KIND_GATHERED ?
+		       stepwise_read(payload + LOCK_WIRE_COUNT, 1) :
+		       0;
+}
+
+/*
  * Decodes a message. Local fields start at zero. Returns false if the message is malformed: a
  * field's value is outside its type.
  */
@@ -40,20 +54,6 @@ static __always_inline bool lock_message_decode(const unsigned char *payload,
 	       message->mode <= LOCK_LOCK_MODE_EXCLUSIVE &&
 	       !(message->client >> 14 | message->sequence >> 30 | message->entry >> 14 |
 		 message->own >> 14 | message->count >> 5);
-}
-
-/*
- * Returns the number of operations after the fixed part, which may be more than a message can have.
- * 0 for a kind without them.
- */
-static __always_inline __u32 lock_message_operations(const unsigned char *payload)
-{
-	const enum lock_message_kind kind =
-		(enum lock_message_kind)stepwise_read(payload + LOCK_WIRE_KIND, 1);
-
-	return kind == LOCK_MESSAGE_KIND_GATHER || kind == LOCK_MESSAGE_KIND_GATHERED ?
-		       stepwise_read(payload + LOCK_WIRE_COUNT, 1) :
-		       0;
 }
 
 /*

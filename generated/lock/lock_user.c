@@ -270,6 +270,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.pass_count = 4,
 	.xdp_program = "lock_xdp",
 	.tc_program = "lock_tc",
+	.gathered_program = "lock_gathered",
 	.on_forwarded = lock_on_forwarded_message,
 	.run_xdp = lock_xdp_message,
 	.run_tc = lock_tc_message,

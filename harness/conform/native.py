@@ -97,6 +97,7 @@ class _Protocol(ctypes.Structure):
         ("xdp_program", ctypes.c_char_p),
         ("tc_program", ctypes.c_char_p),
         ("ahead_program", ctypes.c_char_p),
+        ("gathered_program", ctypes.c_char_p),
         ("on_forwarded", _Handler),
         ("run_xdp", _Handler),
         ("run_tc", _Handler),

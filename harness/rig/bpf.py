@@ -15,6 +15,7 @@ import ctypes
 import ctypes.util
 import mmap as memory_map
 import os
+import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ XDP_FLAGS_DRV_MODE = 1 << 2
 
 PROGRAM_TYPE_XDP = 6
 MAP_TYPE_ARRAY = 2
+PROGRAMS_MAP = "stepwise_programs"
 PER_CPU_TYPES = {5, 6, 10}  # PERCPU_HASH, PERCPU_ARRAY, LRU_PERCPU_HASH
 MAP_FLAG_MMAPABLE = 1 << 10
 BTF_KIND_DATASEC = 15
@@ -377,11 +379,19 @@ class Object:
                 if name in as_xdp:
                     _libbpf.bpf_program__set_type(ctypes.c_void_p(item), PROGRAM_TYPE_XDP)
             _check(_libbpf.bpf_object__load(ctypes.c_void_p(handle)), f"loading {path}")
+            opened._connect_programs()
         except BaseException:
             opened.close()
             raise
         _messages.clear()
         return opened
+
+    def _connect_programs(self) -> None:
+        """Let the xdp program continue in the one for messages with operations, if that is loaded."""
+        if PROGRAMS_MAP in self._names("map"):
+            for name in self._names("program"):
+                if name.endswith("_gathered") and self.program(name).fd >= 0:
+                    self.map(PROGRAMS_MAP).update(0, struct.pack("<I", self.program(name).fd))
 
     def close(self) -> None:
         if self._handle is not None:

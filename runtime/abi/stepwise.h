@@ -167,8 +167,9 @@ struct stepwise_protocol {
 	const struct stepwise_restore *restore; /* NULL if no rows are restored */
 
 	const char *xdp_program;
-	const char *tc_program;	   /* NULL if nothing is completed */
-	const char *ahead_program; /* NULL if no cells are read ahead */
+	const char *tc_program;	      /* NULL if nothing is completed */
+	const char *ahead_program;    /* NULL if no cells are read ahead */
+	const char *gathered_program; /* NULL if no messages have operations */
 
 	/*
 	 * The rare path: decides on one forwarded message. It accesses each table as user_reads

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Packets whose message has operations behind its fixed part. The fields of the fixed part say how
- * many. The datagram is exactly as long as that.
+ * Packets whose message may have operations behind its fixed part. The fields of the fixed part say
+ * how many. The datagram is exactly as long as that. A message without operations may have a tail.
  */
 #ifndef STEPWISE_GATHERED_H
 #define STEPWISE_GATHERED_H
@@ -10,6 +10,20 @@
 #include "bpf/stepwise_operations.h"
 
 #define STEPWISE_OPERATION_OFFSET_MASK 0x7ff /* the largest frame has fewer bytes */
+
+/* The program for messages that have operations. The loader puts it there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__type(key, __u32);
+	__type(value, __u32);
+	__uint(max_entries, 1);
+} stepwise_programs SEC(".maps");
+
+/* Continues in the program for messages that have operations. Returns if it is not there. */
+static __always_inline void stepwise_gather(struct xdp_md *context)
+{
+	bpf_tail_call(context, &stepwise_programs, 0);
+}
 
 /* A protocol's operations, as the generator describes them. */
 struct stepwise_gathering {
@@ -21,6 +35,12 @@ struct stepwise_gathering {
 						  __u32 count);
 	__u32 count_max;
 	__u32 size; /* of an operation, in bytes */
+	/*
+	 * The size of the tail of a message without operations, and its sum, as in stepwise_tail.h.
+	 * NULL if no message has a tail.
+	 */
+	__u32 (*tail_size)(const unsigned char *payload);
+	__u64 (*sum_tail)(struct xdp_md *context, __u32 offset, __u32 size);
 };
 
 /* Returns where an operation of a packet is, if it is in the packet. */
@@ -41,7 +61,8 @@ static __always_inline bool stepwise_has_operation(const struct xdp_md *context,
 
 /*
  * Like stepwise_parse(), for a packet from a client: it has `payload_size` bytes, and as many
- * operations behind them as their fields say, which become `count`.
+ * operations behind them as their fields say, which become `count`. Without operations, it has a
+ * tail if their fields say so.
  *
  * The checksum comes first: a packet that was damaged on its way says nothing about its sender.
  */
@@ -57,6 +78,7 @@ stepwise_parse_gathered(struct xdp_md *context, __u16 port, __u32 payload_size,
 	enum stepwise_arrival arrival = STEPWISE_OURS;
 	struct stepwise_network network;
 	const struct udphdr *udp;
+	__u32 beyond;
 
 	udp = stepwise_find_request(context, packet, end, port, &network, udp_offset);
 	if (!udp)
@@ -65,8 +87,11 @@ stepwise_parse_gathered(struct xdp_md *context, __u16 port, __u32 payload_size,
 		return STEPWISE_MALFORMED;
 	*payload = (const unsigned char *)(udp + 1);
 	*count = gathering->count_of(*payload);
+	beyond = *count * gathering->size;
+	if (gathering->tail_size && !*count)
+		beyond = gathering->tail_size(*payload);
 	if (*count > gathering->count_max ||
-	    !stepwise_is_whole(udp, end, fixed_size + *count * gathering->size, &network))
+	    !stepwise_is_whole(udp, end, fixed_size + beyond, &network))
 		return STEPWISE_MALFORMED;
 	network.sum += bpf_htons(IPPROTO_UDP) + (__u64)udp->len +
 		       stepwise_sum((const unsigned char *)udp, fixed_size, 0);
@@ -75,6 +100,10 @@ stepwise_parse_gathered(struct xdp_md *context, __u16 port, __u32 payload_size,
 		if (!all)
 			return STEPWISE_MALFORMED;
 		network.sum += stepwise_sum_at(payload_size, all->sum);
+	} else if (gathering->sum_tail && beyond) {
+		network.sum += stepwise_sum_at(
+			payload_size,
+			gathering->sum_tail(context, *udp_offset + fixed_size, beyond));
 	}
 	/* Only IPv4 allows a datagram without a checksum. */
 	if (udp->check || STEPWISE_ETHERTYPE(packet) != bpf_htons(ETH_P_IP))

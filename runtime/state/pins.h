@@ -14,6 +14,7 @@
  * build/stepwise_ring          packets that their second program forwards
  * build/stepwise_ring_limits   how many of these may wait
  *                              (these three only if the protocol looks ahead)
+ * build/stepwise_programs      the program for messages that have operations, if they may
  * build/programs/<program>     xdp, tc and sweep programs
  * interfaces/<key>/xdp_native  or xdp_generic, tcx or clsact
  * staging/                     a load in progress, or the rest of an interrupted one

@@ -17,14 +17,17 @@
 #include "stepwise_addresses.h"
 
 #define SOCKETS_MAP "stepwise_sockets"
+#define PROGRAMS_MAP "stepwise_programs"
 
 /*
  * Maps by which programs forward to the daemon, recognise its packets, and find the interfaces that
- * look ahead. Each is only in an object that uses it.
+ * look ahead, and the program that another one continues in. (The kernel empties that map when
+ * nobody has it open and it is not pinned.) Each is only in an object that uses it.
  */
 static const char *const daemon_maps[] = {
 	SOCKETS_MAP,	  "stepwise_ring",   "stepwise_ring_limits",
-	"stepwise_alive", "stepwise_sender", "stepwise_devices"
+	"stepwise_alive", "stepwise_sender", "stepwise_devices",
+	PROGRAMS_MAP
 };
 
 __u64 build_identity(const struct stepwise_protocol *protocol)
@@ -198,6 +201,25 @@ static int make_staging_directories(bool with_state)
 		if (!err)
 			err = pins_make_directory(path);
 	}
+	return err;
+}
+
+/* Lets the xdp program continue in the one for messages with operations, if there is one. */
+static int set_programs(const struct stepwise_protocol *protocol, struct bpf_object *object)
+{
+	const __u32 key = 0;
+	__u32 program;
+	int err;
+
+	if (!protocol->gathered_program)
+		return 0;
+	program = (__u32)bpf_program__fd(
+		bpf_object__find_program_by_name(object, protocol->gathered_program));
+	err = bpf_map_update_elem(bpf_object__find_map_fd_by_name(object, PROGRAMS_MAP), &key,
+				  &program, BPF_ANY);
+	if (err)
+		log_error("cannot enter program %s into %s: %s", protocol->gathered_program,
+			  PROGRAMS_MAP, strerror(-err));
 	return err;
 }
 
@@ -396,7 +418,8 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse,
 		err = err == -EACCES ? -ENOEXEC : err;
 		goto cleanup;
 	}
-	err = pin_everything(protocol, object, reuse ? NULL : seed, first);
+	err = set_programs(protocol, object) ?:
+		      pin_everything(protocol, object, reuse ? NULL : seed, first);
 	if (err)
 		goto cleanup;
 	programs->xdp_fd = program_fd(protocol, object, protocol->xdp_program);

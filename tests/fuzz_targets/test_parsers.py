@@ -218,7 +218,7 @@ OPERATION_FAULTS = {
     "operations that are not summed": ("stepwise_sum_at(payload_size, all->sum)", "0"),
     "an operation with a value outside its type": ("all && all->wrong", "all && !all"),
     "a message that is longer than its operations": (
-        "fixed_size + *count * gathering->size, &network",
+        "fixed_size + beyond, &network",
         "bpf_ntohs(udp->len), &network",
     ),
 }

@@ -50,6 +50,7 @@ const void *kernel_entry(const void *key, size_t size);
 long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *context,
 	      __u64 flags);
 long bpf_redirect_map(const void *map, __u64 key, __u64 flags);
+long bpf_tail_call(void *context, const void *programs, __u32 index); /* in program.c */
 long bpf_xdp_load_bytes(const struct xdp_md *context, __u32 offset, void *bytes, __u32 size);
 long bpf_skb_pull_data(struct __sk_buff *skb, __u32 size);
 long bpf_l4_csum_replace(struct __sk_buff *skb, __u32 offset, __u64 from, __u64 to, __u64 flags);

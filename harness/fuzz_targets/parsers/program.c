@@ -6,6 +6,7 @@
  */
 #include PROTOCOL_PROGRAM
 
+#include <setjmp.h>
 #include <string.h>
 
 #include "program.h"
@@ -31,15 +32,6 @@ __u32 program_tail_size(const unsigned char *payload)
 	return NAME(_message_tail_size)(payload);
 }
 
-enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset,
-					    const unsigned char **payload)
-{
-	return (enum program_arrival)stepwise_parse_tailed(context, program_port,
-							   CONSTANT(_WIRE_SIZE),
-							   NAME(_message_tail_size), udp_offset,
-							   payload);
-}
-
 enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset,
 					const unsigned char **payload)
 {
@@ -55,22 +47,6 @@ __u32 program_tail_size(const unsigned char *payload)
 	return 0;
 }
 
-enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset,
-					    const unsigned char **payload)
-{
-#ifdef PROTOCOL_HAS_OPERATIONS
-	__u32 count;
-
-	return (enum program_arrival)stepwise_parse_gathered(context, program_port,
-							     CONSTANT(_WIRE_SIZE),
-							     &NAME(_gathering), udp_offset, payload,
-							     &count);
-#else
-	return (enum program_arrival)stepwise_parse(context, program_port, CONSTANT(_WIRE_SIZE),
-						    udp_offset, payload);
-#endif
-}
-
 enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset,
 					const unsigned char **payload)
 {
@@ -78,6 +54,27 @@ enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_
 							 udp_offset, payload);
 }
 #endif
+
+enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset,
+					    const unsigned char **payload)
+{
+#if defined(PROTOCOL_HAS_OPERATIONS)
+	__u32 count;
+
+	return (enum program_arrival)stepwise_parse_gathered(context, program_port,
+							     CONSTANT(_WIRE_SIZE),
+							     &NAME(_gathering), udp_offset, payload,
+							     &count);
+#elif defined(PROTOCOL_HAS_TAILS)
+	return (enum program_arrival)stepwise_parse_tailed(context, program_port,
+							   CONSTANT(_WIRE_SIZE),
+							   NAME(_message_tail_size), udp_offset,
+							   payload);
+#else
+	return (enum program_arrival)stepwise_parse(context, program_port, CONSTANT(_WIRE_SIZE),
+						    udp_offset, payload);
+#endif
+}
 
 #ifdef PROTOCOL_HAS_OPERATIONS
 const __u32 program_operation_count_max = CONSTANT(_OPERATIONS_MAX);
@@ -214,10 +211,28 @@ bool program_copy_handed_over(const unsigned char *payload, unsigned char *copy)
 
 /* --- Whole programs, and their ends ----------------------------------------------------------- */
 
+#ifdef PROTOCOL_HAS_OPERATIONS
+static jmp_buf continues;
+
+/* A program that continues in another one never returns. */
+long bpf_tail_call(void *context, const void *programs, __u32 index)
+{
+	(void)context;
+	(void)programs;
+	(void)index;
+	longjmp(continues, 1);
+}
+
+int program_xdp(struct xdp_md *context)
+{
+	return setjmp(continues) ? NAME(_gathered)(context) : NAME(_xdp)(context);
+}
+#else
 int program_xdp(struct xdp_md *context)
 {
 	return NAME(_xdp)(context);
 }
+#endif
 
 #ifdef PROTOCOL_HAS_AHEAD
 const bool program_has_ahead = true;

@@ -53,11 +53,12 @@ static uint64_t hash(const unsigned char *bytes, size_t size)
 	return value;
 }
 
-/* Returns true if no cell was read: the program looked up at most one of the counters, and the
- * element in which it keeps what it finds in operations. */
+/* Returns true if no cell was read: the program looked up at most one of the counters. The program
+ * for messages with operations, which also sees malformed ones, keeps its message in an element. */
 static bool is_unread(const struct input *input)
 {
-	const bool looks = input->is_datagram && message_size(input) && operation_count(input);
+	const bool looks = input->is_datagram && program_operation_size &&
+			   (operation_count(input) || expect_received(input) == PROGRAM_MALFORMED);
 
 	return kernel_element_count() <= input->set_up + 1 + looks;
 }

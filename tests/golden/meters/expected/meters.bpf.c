@@ -302,13 +302,43 @@ static __always_inline int meters_xdp_end(struct xdp_md *context, __u32 udp_offs
 /*
  * A foreign or malformed packet returns early. If it shared an exit with the sections, clang would
  * clear the whole message before each check of the frame.
+ *
+ * A message with operations is longer than others, so it seems malformed here. Then the next
+ * program looks at it, and other messages take no instruction for it.
  */
 SEC("xdp")
 int meters_xdp(struct xdp_md *context)
 {
 	const unsigned char *payload = NULL;
 	struct meters_message message;
+	struct meters_operations_run run = {}; /* none */
+	__u32 udp_offset = 0;
+
+	switch (stepwise_parse(context, METERS_PORT, METERS_WIRE_SIZE, &udp_offset, &payload)) {
+	case STEPWISE_FOREIGN:
+		return meters_xdp_leave(stepwise_end(STEPWISE_FORWARD, METERS_COUNTER_FOREIGN));
+	case STEPWISE_MALFORMED:
+		stepwise_gather(context);
+		return meters_xdp_leave(stepwise_end(STEPWISE_DROP, METERS_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		return meters_xdp_leave(
+			stepwise_end(STEPWISE_DROP, METERS_COUNTER_MALFORMED_CHECKSUM));
+	case STEPWISE_OURS:
+		break;
+	}
+	if (!meters_message_decode(payload, &message))
+		return meters_xdp_leave(stepwise_end(STEPWISE_DROP, METERS_COUNTER_MALFORMED));
+	return meters_xdp_end(context, udp_offset, &message, &run,
+			      stepwise_hide(meters_run_xdp(NULL, &message, &run)));
+}
+
+/* Runs the hook for a message with operations. */
+SEC("xdp")
+int meters_gathered(struct xdp_md *context)
+{
+	const unsigned char *payload = NULL;
 	struct meters_operations_run run = { .packet = context };
+	struct meters_message whole, *message = &whole;
 	__u32 udp_offset = 0, count = 0;
 
 	switch (stepwise_parse_gathered(context, METERS_PORT, METERS_WIRE_SIZE, &meters_gathering,
@@ -323,12 +353,11 @@ int meters_xdp(struct xdp_md *context)
 	case STEPWISE_OURS:
 		break;
 	}
-	if (!meters_message_decode(payload, &message))
+	if (!meters_message_decode(payload, message))
 		return meters_xdp_leave(stepwise_end(STEPWISE_DROP, METERS_COUNTER_MALFORMED));
 	run.count.value = stepwise_hide_zero(count);
-	if (run.count.value)
-		stepwise_for_each(stepwise_calls(run.count.value, STEPWISE_LOOKED_AT_TOGETHER),
-				  meters_operations_touch, &run);
-	return meters_xdp_end(context, udp_offset, &message, &run,
-			      stepwise_hide(meters_run_xdp(NULL, &message, &run)));
+	stepwise_for_each(stepwise_calls(run.count.value, STEPWISE_LOOKED_AT_TOGETHER),
+			  meters_operations_touch, &run);
+	return meters_xdp_end(context, udp_offset, message, &run,
+			      stepwise_hide(meters_run_xdp(NULL, message, &run)));
 }

@@ -19,6 +19,20 @@ static __always_inline __u32 meters_hash_place(__u32 meter)
 }
 
 /*
+ * Returns the number of operations after the fixed part, which may be more than a message can have.
+ * 0 for a kind without them.
+ */
+static __always_inline __u32 meters_message_operations(const unsigned char *payload)
+{
+	const enum meters_message_kind kind =
+		(enum meters_message_kind)stepwise_read(payload + METERS_WIRE_KIND, 1);
+
+	return kind == METERS_MESSAGE_KIND_READ || kind == METERS_MESSAGE_KIND_DONE ?
+		       stepwise_read(payload + METERS_WIRE_COUNT, 1) :
+		       0;
+}
+
+/*
  * Decodes a message. Local fields start at zero. Returns false if the message is malformed: a
  * field's value is outside its type.
  */
@@ -36,20 +50,6 @@ static __always_inline bool meters_message_decode(const unsigned char *payload,
 	message->place = meters_hash_place(message->meter);
 	return message->kind <= METERS_MESSAGE_KIND_SEEN &&
 	       !(message->house >> 2 | message->count >> 3);
-}
-
-/*
- * Returns the number of operations after the fixed part, which may be more than a message can have.
- * 0 for a kind without them.
- */
-static __always_inline __u32 meters_message_operations(const unsigned char *payload)
-{
-	const enum meters_message_kind kind =
-		(enum meters_message_kind)stepwise_read(payload + METERS_WIRE_KIND, 1);
-
-	return kind == METERS_MESSAGE_KIND_READ || kind == METERS_MESSAGE_KIND_DONE ?
-		       stepwise_read(payload + METERS_WIRE_COUNT, 1) :
-		       0;
 }
 
 /*

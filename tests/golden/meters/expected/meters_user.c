@@ -191,6 +191,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.counters = meters_counters,
 	.counter_count = METERS_COUNTERS,
 	.xdp_program = "meters_xdp",
+	.gathered_program = "meters_gathered",
 	.on_forwarded = meters_on_forwarded_message,
 	.run_xdp = meters_xdp_message,
 	.object = meters_object,
