@@ -58,7 +58,7 @@
 #define KV_GENERATION_MODULUS 1073741824
 #define KV_FILTER_BITS 64
 #define KV_TICK_NS 134217728
-#define KV_TERMS 0x54df080bae104082ULL
+#define KV_TERMS 0xc6b59b876fb7bbe9ULL
 #define KV_TAIL_OVER 40
 #define KV_TAIL_MAX 1024
 
@@ -357,33 +357,33 @@ _Static_assert(offsetof(struct kv_page_cell, spin_lock) == 8, "place of a cell's
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum kv_leaf {
-	KV_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:96 */
-	KV_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:105 */
-	KV_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:106 */
-	KV_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:109 */
-	KV_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:110 */
-	KV_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:112 */
-	KV_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:115 */
-	KV_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:116 */
-	KV_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:120 */
-	KV_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:126 */
-	KV_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:128 */
-	KV_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:132 */
-	KV_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:138 */
+	KV_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:97 */
+	KV_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:106 */
+	KV_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:107 */
+	KV_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:110 */
+	KV_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:111 */
+	KV_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:113 */
+	KV_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:116 */
+	KV_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:117 */
+	KV_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:121 */
+	KV_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:127 */
+	KV_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:129 */
+	KV_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:133 */
+	KV_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:139 */
 	KV_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:434 */
 	KV_LEAF_RECALL_3, /* Reply, KvSteps.tla:435 */
-	KV_LEAF_END_1, /* Reply, SessionSteps.tla:153 */
-	KV_LEAF_END_2, /* Reply, SessionSteps.tla:155 */
-	KV_LEAF_END_3, /* Forward, SessionSteps.tla:157 */
-	KV_LEAF_END_4, /* Forward, SessionSteps.tla:159 */
-	KV_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:193 */
-	KV_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:196 */
-	KV_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:208 */
-	KV_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:94 */
-	KV_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:95 */
-	KV_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:118 */
-	KV_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:125 */
-	KV_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:143 */
+	KV_LEAF_END_1, /* Reply, SessionSteps.tla:154 */
+	KV_LEAF_END_2, /* Reply, SessionSteps.tla:156 */
+	KV_LEAF_END_3, /* Forward, SessionSteps.tla:158 */
+	KV_LEAF_END_4, /* Forward, SessionSteps.tla:160 */
+	KV_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:194 */
+	KV_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:197 */
+	KV_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:209 */
+	KV_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:95 */
+	KV_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:96 */
+	KV_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:119 */
+	KV_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:126 */
+	KV_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:144 */
 	KV_LEAF_RECALL_1, /* Continue, KvSteps.tla:433 */
 	KV_LEAF_ON_REQUEST_TOO_LONG, /* Continue, KvSteps.tla:182 */
 	KV_LEAF_ON_REQUEST_TAIL_READ, /* Continue, KvSteps.tla:164 */
@@ -402,13 +402,13 @@ enum kv_leaf {
 	KV_LEAF_ON_REQUEST_FULL, /* Continue, KvSteps.tla:197 */
 	KV_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:439 */
 	KV_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:440 */
-	KV_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:194 */
-	KV_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:195 */
-	KV_LEAF_RESUME_1, /* Continue, SessionSteps.tla:200 */
-	KV_LEAF_RESUME_2, /* Continue, SessionSteps.tla:205 */
-	KV_LEAF_RESUME_3, /* Continue, SessionSteps.tla:207 */
-	KV_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:212 */
-	KV_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:213 */
+	KV_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:195 */
+	KV_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:196 */
+	KV_LEAF_RESUME_1, /* Continue, SessionSteps.tla:201 */
+	KV_LEAF_RESUME_2, /* Continue, SessionSteps.tla:206 */
+	KV_LEAF_RESUME_3, /* Continue, SessionSteps.tla:208 */
+	KV_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:213 */
+	KV_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:214 */
 	KV_LEAF_CLAIM_1, /* Continue, KvSteps.tla:329 */
 	KV_LEAF_CLAIM_OVERWRITTEN, /* Continue, KvSteps.tla:330 */
 	KV_LEAF_CLAIM_3, /* Continue, KvSteps.tla:331 */
@@ -477,13 +477,13 @@ enum kv_leaf {
 	KV_LEAF_KEEP_2, /* Reply, KvSteps.tla:268 */
 	KV_LEAF_KEEP_ELSEWHERE, /* Reply, KvSteps.tla:269 */
 	KV_LEAF_KEEP_4, /* Reply, KvSteps.tla:270 */
-	KV_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:225 */
-	KV_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:227 */
-	KV_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:229 */
-	KV_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:230 */
-	KV_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:233 */
-	KV_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:237 */
-	KV_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:238 */
+	KV_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:226 */
+	KV_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:228 */
+	KV_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:230 */
+	KV_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:231 */
+	KV_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:234 */
+	KV_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:238 */
+	KV_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:239 */
 	KV_LEAF_TAKE_1, /* Drop, KvSteps.tla:449 */
 	KV_LEAF_TAKE_2, /* Continue, KvSteps.tla:450 */
 	KV_LEAF_REFILL_1, /* Continue, KvSteps.tla:468 */

@@ -21,6 +21,7 @@ SESSIONS = 16_384
 SESSIONS_OF_PEER = 1_024
 READS = ('Get',)
 READ_ANSWERS = ('Value', 'Missing')
+READ_COMPLETIONS = ('Get',)
 ANSWERS_RECALLED = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong')
 EXECUTES_AGAIN = True
 WAYS = 4
@@ -41,7 +42,7 @@ REQUESTS = ('Insert', 'Update', 'Delete')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong')
 COMPLETIONS = ('Insert', 'Update', 'Delete')
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("824010ae0b08df54")
+TERMS = bytes.fromhex("e9bbb76f879bb5c6")
 
 
 class Malformed(Exception):

@@ -60,7 +60,7 @@ static __always_inline void kv_u14_set_16_insert(struct kv_u14_set_16 *set, __u1
 	kv_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:93 */
+/* Authenticate, SessionSteps.tla:94 */
 static __always_inline __u32 kv_authenticate(const struct kv_credential_cell *credential,
 					     const struct kv_message *message)
 {
@@ -71,7 +71,7 @@ static __always_inline __u32 kv_authenticate(const struct kv_credential_cell *cr
 	return stepwise_drop(KV_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:102 */
+/* Begin, SessionSteps.tla:103 */
 static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv_message *message,
 				      const struct kv_env *environment)
 {
@@ -401,7 +401,7 @@ static __always_inline __u32 kv_remember(struct kv_answer_cell *answer,
 	return stepwise_continue(KV_LEAF_REMEMBER_2);
 }
 
-/* End, SessionSteps.tla:151 */
+/* End, SessionSteps.tla:152 */
 static __always_inline __u32 kv_end(struct kv_session_cell *session,
 				    const struct kv_message *message)
 {
@@ -421,7 +421,7 @@ static __always_inline __u32 kv_end(struct kv_session_cell *session,
 	return stepwise_changed(stepwise_forward(KV_LEAF_END_4));
 }
 
-/* Confirm, SessionSteps.tla:192 */
+/* Confirm, SessionSteps.tla:193 */
 static __always_inline __u32 kv_confirm(const struct kv_credential_cell *credential,
 					const struct kv_message *message)
 {
@@ -437,7 +437,7 @@ static __always_inline __u32 kv_confirm(const struct kv_credential_cell *credent
 	return stepwise_drop(KV_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:198 */
+/* Resume, SessionSteps.tla:199 */
 static __always_inline __u32 kv_resume(struct kv_session_cell *session,
 				       const struct kv_message *message,
 				       const struct kv_env *environment)
@@ -462,7 +462,7 @@ static __always_inline __u32 kv_resume(struct kv_session_cell *session,
 	return stepwise_drop(KV_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:210 */
+/* Issue, SessionSteps.tla:211 */
 static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 				      const struct kv_message *message)
 {
@@ -980,7 +980,7 @@ static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf,
 	return stepwise_continue(KV_LEAF_SHELVE_3);
 }
 
-/* Expire, SessionSteps.tla:224 */
+/* Expire, SessionSteps.tla:225 */
 static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct kv_message *message,
 				       const struct kv_env *environment)
 {
@@ -1003,7 +1003,7 @@ static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct k
 	return stepwise_drop(KV_LEAF_EXPIRE_4);
 }
 
-/* Revoke, SessionSteps.tla:233 */
+/* Revoke, SessionSteps.tla:234 */
 static __always_inline __u32 kv_revoke(struct kv_credential_cell *credential,
 				       const struct kv_message *message)
 {
@@ -1012,7 +1012,7 @@ static __always_inline __u32 kv_revoke(struct kv_credential_cell *credential,
 	return stepwise_changed(stepwise_continue(KV_LEAF_REVOKE_1));
 }
 
-/* Retire, SessionSteps.tla:235 */
+/* Retire, SessionSteps.tla:236 */
 static __always_inline __u32 kv_retire(struct kv_session_cell *session,
 				       const struct kv_message *message,
 				       const struct kv_env *environment)

@@ -38,7 +38,7 @@
 #define LOCK_OVERFLOW_CAPACITY 16384
 #define LOCK_OPERATIONS 16
 #define LOCK_TICK_NS 134217728
-#define LOCK_TERMS 0x1525a7852c78d715ULL
+#define LOCK_TERMS 0x35e762cca3c1e543ULL
 #define LOCK_OPERATIONS_MAX 16
 #define LOCK_OPERATION_SIZE 10
 #define LOCK_OPERATION_KIND 0 /* 1 byte */
@@ -244,32 +244,32 @@ static __always_inline struct lock_overflow_cell lock_overflow_cell_unpack(__u64
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum lock_leaf {
-	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:96 */
-	LOCK_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:105 */
-	LOCK_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:106 */
-	LOCK_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:109 */
-	LOCK_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:110 */
-	LOCK_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:112 */
-	LOCK_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:115 */
-	LOCK_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:116 */
-	LOCK_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:120 */
-	LOCK_LEAF_BEGIN_FORWARD_AGAIN, /* Forward, SessionSteps.tla:123 */
-	LOCK_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:126 */
-	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:128 */
-	LOCK_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:130 */
-	LOCK_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:132 */
-	LOCK_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:138 */
+	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:97 */
+	LOCK_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:106 */
+	LOCK_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:107 */
+	LOCK_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:110 */
+	LOCK_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:111 */
+	LOCK_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:113 */
+	LOCK_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:116 */
+	LOCK_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:117 */
+	LOCK_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:121 */
+	LOCK_LEAF_BEGIN_FORWARD_AGAIN, /* Forward, SessionSteps.tla:124 */
+	LOCK_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:127 */
+	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:129 */
+	LOCK_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:131 */
+	LOCK_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:133 */
+	LOCK_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:139 */
 	LOCK_LEAF_RECALLED_2, /* Reply, LockSteps.tla:103 */
 	LOCK_LEAF_RECALLED_MOVED_ON, /* Drop, LockSteps.tla:104 */
-	LOCK_LEAF_END_1, /* Reply, SessionSteps.tla:153 */
-	LOCK_LEAF_END_2, /* Forward, SessionSteps.tla:159 */
-	LOCK_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:193 */
-	LOCK_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:196 */
-	LOCK_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:208 */
-	LOCK_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:94 */
-	LOCK_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:95 */
-	LOCK_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:125 */
-	LOCK_LEAF_BEGIN_16, /* Continue, SessionSteps.tla:143 */
+	LOCK_LEAF_END_1, /* Reply, SessionSteps.tla:154 */
+	LOCK_LEAF_END_2, /* Forward, SessionSteps.tla:160 */
+	LOCK_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:194 */
+	LOCK_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:197 */
+	LOCK_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:209 */
+	LOCK_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:95 */
+	LOCK_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:96 */
+	LOCK_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:126 */
+	LOCK_LEAF_BEGIN_16, /* Continue, SessionSteps.tla:144 */
 	LOCK_LEAF_ON_REQUEST_NO_MODE, /* Continue, LockSteps.tla:69 */
 	LOCK_LEAF_ON_REQUEST_2, /* Continue, LockSteps.tla:37 */
 	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE, /* Continue, LockSteps.tla:39 */
@@ -290,12 +290,12 @@ enum lock_leaf {
 	LOCK_LEAF_NOTE_2, /* Continue, LockSteps.tla:84 */
 	LOCK_LEAF_NOTE_ALONE, /* Continue, LockSteps.tla:85 */
 	LOCK_LEAF_KEEP_1, /* Continue, LockSteps.tla:89 */
-	LOCK_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:194 */
-	LOCK_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:195 */
-	LOCK_LEAF_RESUME_1, /* Continue, SessionSteps.tla:200 */
-	LOCK_LEAF_RESUME_2, /* Continue, SessionSteps.tla:207 */
-	LOCK_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:212 */
-	LOCK_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:213 */
+	LOCK_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:195 */
+	LOCK_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:196 */
+	LOCK_LEAF_RESUME_1, /* Continue, SessionSteps.tla:201 */
+	LOCK_LEAF_RESUME_2, /* Continue, SessionSteps.tla:208 */
+	LOCK_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:213 */
+	LOCK_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:214 */
 	LOCK_LEAF_CLAIM_1, /* Continue, LockSteps.tla:142 */
 	LOCK_LEAF_CLAIM_2, /* Continue, LockSteps.tla:146 */
 	LOCK_LEAF_CLAIM_NOT_CLAIMED, /* Continue, LockSteps.tla:147 */
@@ -325,17 +325,17 @@ enum lock_leaf {
 	LOCK_LEAF_ON_FORWARDED_8, /* Reply, LockSteps.tla:131 */
 	LOCK_LEAF_ON_FORWARDED_9, /* Reply, LockSteps.tla:133 */
 	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED, /* Drop, LockSteps.tla:134 */
-	LOCK_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:225 */
-	LOCK_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:227 */
-	LOCK_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:229 */
-	LOCK_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:230 */
-	LOCK_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:233 */
+	LOCK_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:226 */
+	LOCK_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:228 */
+	LOCK_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:230 */
+	LOCK_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:231 */
+	LOCK_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:234 */
 	LOCK_LEAF_EVICT_1, /* Continue, LockSteps.tla:204 */
 	LOCK_LEAF_EVICT_2, /* Drop, LockSteps.tla:207 */
 	LOCK_LEAF_RECLAIM_1, /* Continue, LockSteps.tla:212 */
 	LOCK_LEAF_RECLAIM_2, /* Drop, LockSteps.tla:214 */
-	LOCK_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:237 */
-	LOCK_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:238 */
+	LOCK_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:238 */
+	LOCK_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:239 */
 	LOCK_LEAVES,
 };
 

@@ -21,6 +21,7 @@ SESSIONS = 16_384
 SESSIONS_OF_PEER = 1_024
 READS = ()
 READ_ANSWERS = ()
+READ_COMPLETIONS = ()
 ANSWERS_RECALLED = ('Gathered',)
 EXECUTES_AGAIN = False
 MAX_HOLDERS = 3
@@ -32,7 +33,7 @@ REQUESTS = ('Acquire', 'Release', 'Gather')
 ANSWERS = ('Granted', 'Rejected', 'Released', 'Gathered')
 COMPLETIONS = ('Acquire', 'Release', 'Rejected')
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("15d7782c85a72515")
+TERMS = bytes.fromhex("43e5c1a3cc62e735")
 
 
 class Malformed(Exception):

@@ -130,7 +130,7 @@ static __always_inline void lock_u14_set_3_minus_u14_set_16(struct lock_u14_set_
 			lock_u14_set_3_append(set, lock_u14_set_3_item(&was, i));
 }
 
-/* Authenticate, SessionSteps.tla:93 */
+/* Authenticate, SessionSteps.tla:94 */
 static __always_inline __u32 lock_authenticate(const struct lock_credential_cell *credential,
 					       const struct lock_message *message)
 {
@@ -141,7 +141,7 @@ static __always_inline __u32 lock_authenticate(const struct lock_credential_cell
 	return stepwise_drop(LOCK_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:102 */
+/* Begin, SessionSteps.tla:103 */
 static __always_inline __u32 lock_begin(struct lock_session_cell *session,
 					struct lock_message *message,
 					const struct lock_env *environment)
@@ -338,7 +338,7 @@ static __always_inline __u32 lock_keep(struct lock_gathered_cell *gathered,
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_KEEP_1));
 }
 
-/* End, SessionSteps.tla:151 */
+/* End, SessionSteps.tla:152 */
 static __always_inline __u32 lock_end(struct lock_session_cell *session,
 				      const struct lock_message *message)
 {
@@ -355,7 +355,7 @@ static __always_inline __u32 lock_end(struct lock_session_cell *session,
 	return stepwise_changed(stepwise_forward(LOCK_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:192 */
+/* Confirm, SessionSteps.tla:193 */
 static __always_inline __u32 lock_confirm(const struct lock_credential_cell *credential,
 					  const struct lock_message *message)
 {
@@ -371,7 +371,7 @@ static __always_inline __u32 lock_confirm(const struct lock_credential_cell *cre
 	return stepwise_drop(LOCK_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:198 */
+/* Resume, SessionSteps.tla:199 */
 static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 					 const struct lock_message *message,
 					 const struct lock_env *environment)
@@ -394,7 +394,7 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:210 */
+/* Issue, SessionSteps.tla:211 */
 static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 					const struct lock_message *message)
 {
@@ -627,7 +627,7 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);
 }
 
-/* Expire, SessionSteps.tla:224 */
+/* Expire, SessionSteps.tla:225 */
 static __always_inline __u32 lock_expire(struct lock_session_cell *session,
 					 struct lock_message *message,
 					 const struct lock_env *environment)
@@ -651,7 +651,7 @@ static __always_inline __u32 lock_expire(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_EXPIRE_4);
 }
 
-/* Revoke, SessionSteps.tla:233 */
+/* Revoke, SessionSteps.tla:234 */
 static __always_inline __u32 lock_revoke(struct lock_credential_cell *credential,
 					 const struct lock_message *message)
 {
@@ -705,7 +705,7 @@ static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow,
 	return stepwise_drop(LOCK_LEAF_RECLAIM_2);
 }
 
-/* Retire, SessionSteps.tla:235 */
+/* Retire, SessionSteps.tla:236 */
 static __always_inline __u32 lock_retire(struct lock_session_cell *session,
 					 const struct lock_message *message,
 					 const struct lock_env *environment)

@@ -47,7 +47,7 @@
 #define LOG_LAST_NUMBER 281474976710655ULL
 #define LOG_TAG_MODULUS 4096
 #define LOG_TICK_NS 134217728
-#define LOG_TERMS 0x440cc8966350a782ULL
+#define LOG_TERMS 0xae3043e8034ef0f4ULL
 
 /* --- Types ------------------------------------------------------------------- */
 
@@ -281,33 +281,33 @@ static __always_inline struct log_stamp_cell log_stamp_cell_unpack(__u64 word)
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum log_leaf {
-	LOG_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:96 */
-	LOG_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:105 */
-	LOG_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:106 */
-	LOG_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:109 */
-	LOG_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:110 */
-	LOG_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:112 */
-	LOG_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:115 */
-	LOG_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:116 */
-	LOG_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:120 */
-	LOG_LEAF_BEGIN_FORWARD_AGAIN, /* Forward, SessionSteps.tla:123 */
-	LOG_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:126 */
-	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:128 */
-	LOG_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:130 */
-	LOG_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:132 */
-	LOG_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:138 */
+	LOG_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:97 */
+	LOG_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:106 */
+	LOG_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:107 */
+	LOG_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:110 */
+	LOG_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:111 */
+	LOG_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:113 */
+	LOG_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:116 */
+	LOG_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:117 */
+	LOG_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:121 */
+	LOG_LEAF_BEGIN_FORWARD_AGAIN, /* Forward, SessionSteps.tla:124 */
+	LOG_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:127 */
+	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:129 */
+	LOG_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:131 */
+	LOG_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:133 */
+	LOG_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:139 */
 	LOG_LEAF_RECALL_FULL_AGAIN, /* Reply, LogSteps.tla:56 */
 	LOG_LEAF_RECALL_MOVED_ON, /* Drop, LogSteps.tla:58 */
 	LOG_LEAF_ROOM_RECALLED, /* Reply, LogSteps.tla:68 */
-	LOG_LEAF_END_1, /* Reply, SessionSteps.tla:153 */
-	LOG_LEAF_END_2, /* Forward, SessionSteps.tla:159 */
-	LOG_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:193 */
-	LOG_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:196 */
-	LOG_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:208 */
-	LOG_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:94 */
-	LOG_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:95 */
-	LOG_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:125 */
-	LOG_LEAF_BEGIN_16, /* Continue, SessionSteps.tla:143 */
+	LOG_LEAF_END_1, /* Reply, SessionSteps.tla:154 */
+	LOG_LEAF_END_2, /* Forward, SessionSteps.tla:160 */
+	LOG_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:194 */
+	LOG_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:197 */
+	LOG_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:209 */
+	LOG_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:95 */
+	LOG_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:96 */
+	LOG_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:126 */
+	LOG_LEAF_BEGIN_16, /* Continue, SessionSteps.tla:144 */
 	LOG_LEAF_RECALL_1, /* Continue, LogSteps.tla:54 */
 	LOG_LEAF_RECALL_4, /* Continue, LogSteps.tla:60 */
 	LOG_LEAF_ROOM_1, /* Continue, LogSteps.tla:66 */
@@ -322,12 +322,12 @@ enum log_leaf {
 	LOG_LEAF_REMEMBER_NOT_RESERVED, /* Continue, LogSteps.tla:103 */
 	LOG_LEAF_REMEMBER_3, /* Continue, LogSteps.tla:105 */
 	LOG_LEAF_REMEMBER_4, /* Continue, LogSteps.tla:105 */
-	LOG_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:194 */
-	LOG_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:195 */
-	LOG_LEAF_RESUME_1, /* Continue, SessionSteps.tla:200 */
-	LOG_LEAF_RESUME_2, /* Continue, SessionSteps.tla:207 */
-	LOG_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:212 */
-	LOG_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:213 */
+	LOG_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:195 */
+	LOG_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:196 */
+	LOG_LEAF_RESUME_1, /* Continue, SessionSteps.tla:201 */
+	LOG_LEAF_RESUME_2, /* Continue, SessionSteps.tla:208 */
+	LOG_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:213 */
+	LOG_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:214 */
 	LOG_LEAF_LOCATE_1, /* Reply, LogSteps.tla:116 */
 	LOG_LEAF_LOCATE_2, /* Reply, LogSteps.tla:116 */
 	LOG_LEAF_LOCATE_3, /* Reply, LogSteps.tla:116 */
@@ -336,13 +336,13 @@ enum log_leaf {
 	LOG_LEAF_LOCATE_6, /* Continue, LogSteps.tla:120 */
 	LOG_LEAF_AWAIT_1, /* Reply, LogSteps.tla:124 */
 	LOG_LEAF_AWAIT_NOT_YET, /* Drop, LogSteps.tla:125 */
-	LOG_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:225 */
-	LOG_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:227 */
-	LOG_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:229 */
-	LOG_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:230 */
-	LOG_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:233 */
-	LOG_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:237 */
-	LOG_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:238 */
+	LOG_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:226 */
+	LOG_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:228 */
+	LOG_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:230 */
+	LOG_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:231 */
+	LOG_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:234 */
+	LOG_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:238 */
+	LOG_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:239 */
 	LOG_LEAF_NEXT_NO_MORE, /* Drop, LogSteps.tla:141 */
 	LOG_LEAF_NEXT_2, /* Continue, LogSteps.tla:142 */
 	LOG_LEAF_LOOK_1, /* Continue, LogSteps.tla:145 */

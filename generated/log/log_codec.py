@@ -18,6 +18,7 @@ SESSIONS = 16_384
 SESSIONS_OF_PEER = 1_024
 READS = ()
 READ_ANSWERS = ()
+READ_COMPLETIONS = ()
 ANSWERS_RECALLED = ('Appended', 'Stored', 'Full')
 EXECUTES_AGAIN = False
 LOGS = 16
@@ -30,7 +31,7 @@ REQUESTS = ('Append',)
 ANSWERS = ('Appended', 'Stored', 'Full')
 COMPLETIONS = ('Stored',)
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("82a7506396c80c44")
+TERMS = bytes.fromhex("f4f04e03e84330ae")
 
 
 class Malformed(Exception):

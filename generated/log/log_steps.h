@@ -40,7 +40,7 @@ static __always_inline void log_u14_set_16_insert(struct log_u14_set_16 *set, __
 	log_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:93 */
+/* Authenticate, SessionSteps.tla:94 */
 static __always_inline __u32 log_authenticate(const struct log_credential_cell *credential,
 					      const struct log_message *message)
 {
@@ -51,7 +51,7 @@ static __always_inline __u32 log_authenticate(const struct log_credential_cell *
 	return stepwise_drop(LOG_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:102 */
+/* Begin, SessionSteps.tla:103 */
 static __always_inline __u32 log_begin(struct log_session_cell *session,
 				       struct log_message *message,
 				       const struct log_env *environment)
@@ -231,7 +231,7 @@ static __always_inline __u32 log_remember(struct log_answer_cell *answer,
 	return stepwise_changed(stepwise_continue(LOG_LEAF_REMEMBER_4));
 }
 
-/* End, SessionSteps.tla:151 */
+/* End, SessionSteps.tla:152 */
 static __always_inline __u32 log_end(struct log_session_cell *session,
 				     const struct log_message *message)
 {
@@ -246,7 +246,7 @@ static __always_inline __u32 log_end(struct log_session_cell *session,
 	return stepwise_changed(stepwise_forward(LOG_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:192 */
+/* Confirm, SessionSteps.tla:193 */
 static __always_inline __u32 log_confirm(const struct log_credential_cell *credential,
 					 const struct log_message *message)
 {
@@ -262,7 +262,7 @@ static __always_inline __u32 log_confirm(const struct log_credential_cell *crede
 	return stepwise_drop(LOG_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:198 */
+/* Resume, SessionSteps.tla:199 */
 static __always_inline __u32 log_resume(struct log_session_cell *session,
 					const struct log_message *message,
 					const struct log_env *environment)
@@ -283,7 +283,7 @@ static __always_inline __u32 log_resume(struct log_session_cell *session,
 	return stepwise_drop(LOG_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:210 */
+/* Issue, SessionSteps.tla:211 */
 static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 				       const struct log_message *message)
 {
@@ -294,7 +294,7 @@ static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 	return stepwise_continue(LOG_LEAF_ISSUE_2);
 }
 
-/* Expire, SessionSteps.tla:224 */
+/* Expire, SessionSteps.tla:225 */
 static __always_inline __u32 log_expire(struct log_session_cell *session,
 					struct log_message *message,
 					const struct log_env *environment)
@@ -318,7 +318,7 @@ static __always_inline __u32 log_expire(struct log_session_cell *session,
 	return stepwise_drop(LOG_LEAF_EXPIRE_4);
 }
 
-/* Revoke, SessionSteps.tla:233 */
+/* Revoke, SessionSteps.tla:234 */
 static __always_inline __u32 log_revoke(struct log_credential_cell *credential,
 					const struct log_message *message)
 {
@@ -327,7 +327,7 @@ static __always_inline __u32 log_revoke(struct log_credential_cell *credential,
 	return stepwise_changed(stepwise_continue(LOG_LEAF_REVOKE_1));
 }
 
-/* Retire, SessionSteps.tla:235 */
+/* Retire, SessionSteps.tla:236 */
 static __always_inline __u32 log_retire(struct log_session_cell *session,
 					const struct log_message *message,
 					const struct log_env *environment)

@@ -66,7 +66,7 @@
 #define OCC_INTENTS 4
 #define OCC_ALL_INTENTS 65536
 #define OCC_TICK_NS 134217728
-#define OCC_TERMS 0x81114f549b559a8cULL
+#define OCC_TERMS 0x9f75197d165d0d06ULL
 #define OCC_TAIL_OVER 40
 #define OCC_TAIL_MAX 1024
 
@@ -419,33 +419,33 @@ _Static_assert(offsetof(struct occ_page_cell, spin_lock) == 8, "place of a cell'
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum occ_leaf {
-	OCC_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:96 */
-	OCC_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:105 */
-	OCC_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:106 */
-	OCC_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:109 */
-	OCC_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:110 */
-	OCC_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:112 */
-	OCC_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:115 */
-	OCC_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:116 */
-	OCC_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:120 */
-	OCC_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:126 */
-	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:128 */
-	OCC_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:132 */
-	OCC_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:138 */
+	OCC_LEAF_AUTHENTICATE_WRONG_SECRET, /* Drop, SessionSteps.tla:97 */
+	OCC_LEAF_BEGIN_ASKED, /* Forward, SessionSteps.tla:106 */
+	OCC_LEAF_BEGIN_2, /* Reply, SessionSteps.tla:107 */
+	OCC_LEAF_BEGIN_3, /* Forward, SessionSteps.tla:110 */
+	OCC_LEAF_BEGIN_4, /* Reply, SessionSteps.tla:111 */
+	OCC_LEAF_BEGIN_NOT_A_REQUEST, /* Drop, SessionSteps.tla:113 */
+	OCC_LEAF_BEGIN_CLOSED_ALREADY, /* Reply, SessionSteps.tla:116 */
+	OCC_LEAF_BEGIN_NO_SESSION, /* Drop, SessionSteps.tla:117 */
+	OCC_LEAF_BEGIN_IN_PROGRESS, /* Drop, SessionSteps.tla:121 */
+	OCC_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:127 */
+	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:129 */
+	OCC_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:133 */
+	OCC_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:139 */
 	OCC_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:434 */
 	OCC_LEAF_RECALL_3, /* Reply, KvSteps.tla:435 */
-	OCC_LEAF_END_1, /* Reply, SessionSteps.tla:153 */
-	OCC_LEAF_END_2, /* Reply, SessionSteps.tla:155 */
-	OCC_LEAF_END_3, /* Forward, SessionSteps.tla:157 */
-	OCC_LEAF_END_4, /* Forward, SessionSteps.tla:159 */
-	OCC_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:193 */
-	OCC_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:196 */
-	OCC_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:208 */
-	OCC_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:94 */
-	OCC_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:95 */
-	OCC_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:118 */
-	OCC_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:125 */
-	OCC_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:143 */
+	OCC_LEAF_END_1, /* Reply, SessionSteps.tla:154 */
+	OCC_LEAF_END_2, /* Reply, SessionSteps.tla:156 */
+	OCC_LEAF_END_3, /* Forward, SessionSteps.tla:158 */
+	OCC_LEAF_END_4, /* Forward, SessionSteps.tla:160 */
+	OCC_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:194 */
+	OCC_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:197 */
+	OCC_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:209 */
+	OCC_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:95 */
+	OCC_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:96 */
+	OCC_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:119 */
+	OCC_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:126 */
+	OCC_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:144 */
 	OCC_LEAF_RECALL_1, /* Continue, KvSteps.tla:433 */
 	OCC_LEAF_ENTER_PLACE_TAKEN, /* Continue, OccSteps.tla:57 */
 	OCC_LEAF_ENTER_UNSETTLED, /* Continue, OccSteps.tla:58 */
@@ -495,13 +495,13 @@ enum occ_leaf {
 	OCC_LEAF_LEAVE_3, /* Continue, OccSteps.tla:87 */
 	OCC_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:439 */
 	OCC_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:440 */
-	OCC_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:194 */
-	OCC_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:195 */
-	OCC_LEAF_RESUME_1, /* Continue, SessionSteps.tla:200 */
-	OCC_LEAF_RESUME_2, /* Continue, SessionSteps.tla:205 */
-	OCC_LEAF_RESUME_3, /* Continue, SessionSteps.tla:207 */
-	OCC_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:212 */
-	OCC_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:213 */
+	OCC_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:195 */
+	OCC_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:196 */
+	OCC_LEAF_RESUME_1, /* Continue, SessionSteps.tla:201 */
+	OCC_LEAF_RESUME_2, /* Continue, SessionSteps.tla:206 */
+	OCC_LEAF_RESUME_3, /* Continue, SessionSteps.tla:208 */
+	OCC_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:213 */
+	OCC_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:214 */
 	OCC_LEAF_CLAIM_1, /* Continue, KvSteps.tla:329 */
 	OCC_LEAF_CLAIM_OVERWRITTEN, /* Continue, KvSteps.tla:330 */
 	OCC_LEAF_CLAIM_3, /* Continue, KvSteps.tla:331 */
@@ -589,11 +589,11 @@ enum occ_leaf {
 	OCC_LEAF_KEEP_2, /* Reply, KvSteps.tla:268 */
 	OCC_LEAF_KEEP_ELSEWHERE, /* Reply, KvSteps.tla:269 */
 	OCC_LEAF_KEEP_4, /* Reply, KvSteps.tla:270 */
-	OCC_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:225 */
-	OCC_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:227 */
-	OCC_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:229 */
-	OCC_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:230 */
-	OCC_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:233 */
+	OCC_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:226 */
+	OCC_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:228 */
+	OCC_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:230 */
+	OCC_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:231 */
+	OCC_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:234 */
 	OCC_LEAF_UNSETTLED_1, /* Continue, OccSteps.tla:252 */
 	OCC_LEAF_UNSETTLED_2, /* Drop, OccSteps.tla:253 */
 	OCC_LEAF_SETTLED_NOTHING_PINNED, /* Continue, OccSteps.tla:159 */
@@ -604,8 +604,8 @@ enum occ_leaf {
 	OCC_LEAF_SETTLED_7, /* Continue, OccSteps.tla:169 */
 	OCC_LEAF_IS_SETTLED_1, /* Continue, OccSteps.tla:258 */
 	OCC_LEAF_IS_SETTLED_2, /* Drop, OccSteps.tla:259 */
-	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:237 */
-	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:238 */
+	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:238 */
+	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:239 */
 	OCC_LEAF_TAKE_1, /* Drop, KvSteps.tla:449 */
 	OCC_LEAF_TAKE_2, /* Continue, KvSteps.tla:450 */
 	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED, /* Continue, OccSteps.tla:267 */

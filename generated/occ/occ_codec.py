@@ -21,6 +21,7 @@ SESSIONS = 16_384
 SESSIONS_OF_PEER = 1_024
 READS = ('Get',)
 READ_ANSWERS = ('Value', 'Missing')
+READ_COMPLETIONS = ('Get',)
 ANSWERS_RECALLED = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong', 'Locked', 'Granted', 'Conflict', 'Committed', 'Aborted', 'Refused')
 EXECUTES_AGAIN = True
 WAYS = 4
@@ -43,7 +44,7 @@ COMPLETIONS = ('Insert', 'Update', 'Delete', 'Lock', 'Commit', 'Abort')
 INTENTS = 4
 ALL_INTENTS = 65_536
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("8c9a559b544f1181")
+TERMS = bytes.fromhex("060d5d167d19759f")
 
 
 class Malformed(Exception):

@@ -78,7 +78,7 @@ static __always_inline void occ_u14_set_16_insert(struct occ_u14_set_16 *set, __
 	occ_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:93 */
+/* Authenticate, SessionSteps.tla:94 */
 static __always_inline __u32 occ_authenticate(const struct occ_credential_cell *credential,
 					      const struct occ_message *message)
 {
@@ -89,7 +89,7 @@ static __always_inline __u32 occ_authenticate(const struct occ_credential_cell *
 	return stepwise_drop(OCC_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:102 */
+/* Begin, SessionSteps.tla:103 */
 static __always_inline __u32 occ_begin(struct occ_session_cell *session,
 				       struct occ_message *message,
 				       const struct occ_env *environment)
@@ -927,7 +927,7 @@ static __always_inline __u32 occ_remember(struct occ_answer_cell *answer,
 	return stepwise_continue(OCC_LEAF_REMEMBER_2);
 }
 
-/* End, SessionSteps.tla:151 */
+/* End, SessionSteps.tla:152 */
 static __always_inline __u32 occ_end(struct occ_session_cell *session,
 				     const struct occ_message *message)
 {
@@ -953,7 +953,7 @@ static __always_inline __u32 occ_end(struct occ_session_cell *session,
 	return stepwise_changed(stepwise_forward(OCC_LEAF_END_4));
 }
 
-/* Confirm, SessionSteps.tla:192 */
+/* Confirm, SessionSteps.tla:193 */
 static __always_inline __u32 occ_confirm(const struct occ_credential_cell *credential,
 					 const struct occ_message *message)
 {
@@ -969,7 +969,7 @@ static __always_inline __u32 occ_confirm(const struct occ_credential_cell *crede
 	return stepwise_drop(OCC_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:198 */
+/* Resume, SessionSteps.tla:199 */
 static __always_inline __u32 occ_resume(struct occ_session_cell *session,
 					const struct occ_message *message,
 					const struct occ_env *environment)
@@ -997,7 +997,7 @@ static __always_inline __u32 occ_resume(struct occ_session_cell *session,
 	return stepwise_drop(OCC_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:210 */
+/* Issue, SessionSteps.tla:211 */
 static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 				       const struct occ_message *message)
 {
@@ -1801,7 +1801,7 @@ static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf,
 	return stepwise_continue(OCC_LEAF_SHELVE_3);
 }
 
-/* Expire, SessionSteps.tla:224 */
+/* Expire, SessionSteps.tla:225 */
 static __always_inline __u32 occ_expire(struct occ_session_cell *session,
 					struct occ_message *message,
 					const struct occ_env *environment)
@@ -1825,7 +1825,7 @@ static __always_inline __u32 occ_expire(struct occ_session_cell *session,
 	return stepwise_drop(OCC_LEAF_EXPIRE_4);
 }
 
-/* Revoke, SessionSteps.tla:233 */
+/* Revoke, SessionSteps.tla:234 */
 static __always_inline __u32 occ_revoke(struct occ_credential_cell *credential,
 					const struct occ_message *message)
 {
@@ -1979,7 +1979,7 @@ static __always_inline __u32 occ_is_settled(const struct occ_transaction_cell *t
 	return stepwise_drop(OCC_LEAF_IS_SETTLED_2);
 }
 
-/* Retire, SessionSteps.tla:235 */
+/* Retire, SessionSteps.tla:236 */
 static __always_inline __u32 occ_retire(struct occ_session_cell *session,
 					const struct occ_message *message,
 					const struct occ_env *environment)

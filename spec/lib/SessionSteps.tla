@@ -60,7 +60,8 @@ CONSTANTS
   Answers,          \* the kinds that they answer with
   Reads,            \* the kinds that change nothing: executed any number of times, in no order
   ReadAnswers,      \* the kinds that these are answered with
-  Completions,      \* the kinds that the daemon's replies have, beside Opened and Reads
+  Completions,      \* the kinds of Requests that the daemon's replies have
+  ReadCompletions,  \* the kinds of Reads that the daemon's replies have
   AnswersRecalled,  \* those of Answers of which a later section knows more than the kind
   ExecutesAgain,    \* whether a request that was left to the daemon is executed from its beginning when it is sent again
   SequenceModulus,  \* sequence numbers count modulo this
@@ -201,7 +202,7 @@ Resume(session, msg, env) ==
                                   !.sequence = msg.sequence,
                                   !.deadline = Extended(env.now)],
                   msg)
-    [] msg.kind \in Reads /\ session.state \notin {"Vacant", "Closing"} ->
+    [] msg.kind \in ReadCompletions /\ session.state \notin {"Vacant", "Closing"} ->
          Continue(session, msg)
     [] msg.kind \in Completions /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
          Continue([session EXCEPT !.state = "Busy"], msg)
