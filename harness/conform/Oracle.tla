@@ -59,7 +59,9 @@ RunPart(sections, Step(_, _, _, _), start, last, each, swept, trouble, continued
                     LET result == IF lost THEN Run(trouble.rivals[1]) ELSE first
                         wrote == result.cell # before
                         after == IF wrote THEN [cells EXCEPT ![table][index] = result.cell] ELSE cells
-                        log == IF wrote THEN Append(writes, <<table, index, result.cell, at>>) ELSE writes
+                        \* Else TLC may print an array that it has not worked out as an expression.
+                        known == result.cell = result.cell
+                        log == IF wrote /\ known THEN Append(writes, <<table, index, result.cell, at>>) ELSE writes
                     IN
                     IF result.verdict = "Continue"
                       THEN From(at + 1, TRUE, after, result.msg, log)

@@ -19,6 +19,7 @@ from harness.conform.campaign_cache import Ground, Shared
 from harness.conform.cases import Case
 from harness.conform.compare import Comparison, Mismatch
 from harness.conform.domain import Domain
+from harness.conform.gathered import count_of
 from harness.conform.kernel import Input, Output, Runner, cells_not_zero
 from harness.conform.native import Native
 from harness.conform.oracle import EVERYTHING, Oracle, Part
@@ -300,18 +301,28 @@ class Trial:
 
     def _batch(self, runners: dict[str, Runner], hook: str, columns: list[str], cases: list[Case]) -> None:
         inputs = self.comparison.inputs(cases, columns)
-        for side, runner in runners.items():
-            if not self._enough():
-                self._compare(cases, columns, inputs, runner.run(inputs), side)
-        if hook in self._native.hooks and not self._enough():
-            calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
-            cases, inputs = [cases[at] for at in calm], [inputs[at] for at in calm]
-            environments = [self.comparison.surroundings(case) for case in cases]
-            outputs = self._native.run(hook, columns, inputs, environments)
-            self._compare(cases, columns, inputs, outputs, "native")
+        sides = [*runners, *(["native"] if hook in self._native.hooks else [])]
+        for side in sides:
+            if self._enough():
+                return
+            taken = [at for at, case in enumerate(cases) if self._takes(side, case)]
+            given = [inputs[at] for at in taken]
+            if side == "native":
+                environments = [self.comparison.surroundings(cases[at]) for at in taken]
+                found = self._native.run(hook, columns, given, environments)
+            else:
+                found = runners[side].run(given)
+            outputs = dict(zip(taken, found, strict=True))
+            self._compare(cases, columns, inputs, [outputs.get(at) for at in range(len(cases))], side)
+
+    def _takes(self, side: str, case: Case) -> bool:
+        """Whether a side runs a case: nobody gets in userspace's way, and a packet with operations is never put off."""
+        if side == "native":
+            return not case.family.trouble.section
+        return side != "ahead" or not count_of(self.protocol, case.message)
 
     def _compare(
-        self, cases: list[Case], columns: list[str], inputs: list[Input], outputs: list[Output], side: str
+        self, cases: list[Case], columns: list[str], inputs: list[Input], outputs: list[Output | None], side: str
     ) -> None:
         found = self.result.mismatches
         limit = 1 if self._stop_early else MISMATCHES_MAX
