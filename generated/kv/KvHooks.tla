@@ -12,8 +12,16 @@ Section(table, step, contended) == [table |-> table, step |-> step, contended |-
 XdpSections == <<
   Section("credential", "Authenticate", "drop"),
   Section("session", "Begin", "drop"),
-  Section("answer", "Recall", "never"),
+  Section("answer", "RecallOne", "never"),
+  Section("answer", "NotePlace", "never"),
+  Section("noted", "Recollect", "never"),
+  Section("answer", "Recalled", "never"),
   Section("bucket", "OnRequest", "skip"),
+  Section("bucket", "OnFetched", "skip"),
+  Section("answer", "NotePlace", "never"),
+  Section("bucket", "OnOperation", "skip"),
+  Section("noted", "Note", "never"),
+  Section("answer", "Conclude", "never"),
   Section("answer", "Remember", "never"),
   Section("session", "End", "never")
 >>
@@ -21,10 +29,18 @@ XdpSections == <<
 XdpStep(at, cell, msg, env) ==
   CASE at = 1 -> Authenticate(cell, msg)
     [] at = 2 -> Begin(cell, msg, env)
-    [] at = 3 -> Recall(cell, msg)
-    [] at = 4 -> OnRequest(cell, msg)
-    [] at = 5 -> Remember(cell, msg)
-    [] at = 6 -> End(cell, msg)
+    [] at = 3 -> RecallOne(cell, msg)
+    [] at = 4 -> NotePlace(cell, msg, env)
+    [] at = 5 -> Recollect(cell, msg)
+    [] at = 6 -> Recalled(cell, msg)
+    [] at = 7 -> OnRequest(cell, msg)
+    [] at = 8 -> OnFetched(cell, msg)
+    [] at = 9 -> NotePlace(cell, msg, env)
+    [] at = 10 -> OnOperation(cell, msg)
+    [] at = 11 -> Note(cell, msg)
+    [] at = 12 -> Conclude(cell, msg)
+    [] at = 13 -> Remember(cell, msg)
+    [] at = 14 -> End(cell, msg)
 
 TcSections == <<
   Section("credential", "Confirm", "drop"),
@@ -90,6 +106,7 @@ TableIndex(table, msg) ==
     [] table = "tail" -> msg.shelf
     [] table = "answer" -> msg.client
     [] table = "row" -> msg.line
+    [] table = "noted" -> msg.note
 
 \* `message` with what the hooks and the user step hand to one another, as `from` has it.
 HandedOver(message, from) ==
@@ -128,6 +145,39 @@ StepOf(hook, at, cell, msg, env) ==
     [] hook = "TC" -> TcStep(at, cell, msg, env)
     [] hook = "User" -> UserStep(at, cell, msg, env)
 
+\* The group of a hook's section; 0 if it is in none.
+GroupOf(hook, at) ==
+  CASE hook = "XDP" /\ at \in 4..5 -> 1
+    [] hook = "XDP" /\ at \in 8..8 -> 2
+    [] hook = "XDP" /\ at \in 9..11 -> 3
+    [] OTHER -> 0
+
+\* True if a group is for a message.
+GroupIsFor(group, msg) ==
+  CASE group = 1 -> msg.kind \in {"Gathered"}
+    [] group = 2 -> msg.kind \in {"Fetch"}
+    [] group = 3 -> msg.kind \in {"Gather"}
+    [] OTHER -> TRUE
+
+\* How many operations a message has that arrives.
+OperationsOf(msg) == IF msg.kind \in {"Fetch", "Gather", "Fetched", "Gathered"} THEN Len(msg.operations) ELSE 0
+
+\* A message as a group has it for one of its operations. Its hashes are still its own.
+OperationAt(msg, number) ==
+  LET operation == msg.operations[number]
+  IN  [msg EXCEPT !.kind = operation.kind, !.key = operation.key, !.version = operation.version,
+                  !.length = operation.length, !.value = operation.value]
+
+\* A message with what each operation has of its own, as `from` has it.
+OwnOf(msg, from) ==
+  [msg EXCEPT !.kind = from.kind, !.key = from.key, !.version = from.version, !.length = from.length,
+              !.value = from.value, !.slot = from.slot, !.bit = from.bit, !.home = from.home,
+              !.shelf = from.shelf]
+
+\* A message with one of its operations as the group has left it.
+OperationDone(msg, number) ==
+  [msg EXCEPT !.operations[number] = [kind |-> msg.kind, key |-> msg.key, version |-> msg.version, length |-> msg.length, value |-> msg.value]]
+
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
@@ -137,17 +187,19 @@ InitialCell(table) ==
     [] table = "tail" -> [bytes |-> [i \in 1..Spots |-> 0]]
     [] table = "answer" -> [sequence |-> 0, version |-> 0]
     [] table = "row" -> [key |-> 0, version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, slot |-> 0, bit |-> 0, home |-> 0, fate |-> "Pending"]
+    [] table = "noted" -> [sequence |-> 0, version |-> 0, outcome |-> "Alone"]
 
 \* Tables that are new. `capacity` has the number of cells of each.
 TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, key |-> 0, version |-> 0, length |-> 0,
-   value |-> 0, epoch |-> 0, way |-> 0, victim |-> 0, evicts |-> FALSE, found |-> FALSE, old |-> 0, entry |-> 0,
-   filter |-> {}, spot |-> 0, generation |-> 0, former |-> 0, gone |-> {}, slot |-> 0, bit |-> 0, victim_bit |-> 0,
-   home |-> 0, shelf |-> 0, lifted |-> "Empty", carried |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0],
-   stowed |-> FALSE, moved |-> FALSE, claimed |-> FALSE, done |-> FALSE, line |-> 0, lives |-> FALSE,
-   spills |-> FALSE, fate |-> "Pending", tail |-> 0]
+   value |-> 0, count |-> 0, epoch |-> 0, way |-> 0, victim |-> 0, evicts |-> FALSE, found |-> FALSE, old |-> 0,
+   entry |-> 0, filter |-> {}, spot |-> 0, generation |-> 0, former |-> 0, gone |-> {}, slot |-> 0, bit |-> 0,
+   victim_bit |-> 0, home |-> 0, shelf |-> 0, lifted |-> "Empty",
+   carried |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0], stowed |-> FALSE, moved |-> FALSE,
+   claimed |-> FALSE, done |-> FALSE, line |-> 0, lives |-> FALSE, spills |-> FALSE, fate |-> "Pending",
+   note |-> 0, overtaken |-> FALSE, tail |-> 0, operations |-> <<>>]
 
 \* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
@@ -158,8 +210,8 @@ CellTypes == [
   session |-> [state : {"Vacant", "Idle", "Busy", "Forwarded", "Closing"}, sequence : 0..1073741823,
                outcome : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed",
                "OtherTerms", "TooEarly", "Invited", "Uninvited", "Get", "Insert", "Update", "Delete", "Value",
-               "Missing", "Inserted", "Exists", "Updated", "Deleted", "Absent", "NoRoom", "TooLong"},
-               deadline : 0..33554431],
+               "Missing", "Inserted", "Exists", "Updated", "Deleted", "Absent", "NoRoom", "TooLong", "Fetch",
+               "Gather", "Fetched", "Gathered"}, deadline : 0..33554431],
   bucket |-> [epoch : Wide, filter : SUBSET (0..(FilterBits - 1)), keys : [1..Ways -> Wide], floor : Wide,
               marks : [1..Ways -> {"Empty", "Clean", "Dirty", "Gone"}], used : SUBSET (0..(Ways - 1)),
               entries : [1..Ways -> [version : Wide, length : 0..65535, spot : 0..31, value : Wide]]],
@@ -171,21 +223,26 @@ CellTypes == [
   answer |-> [sequence : 0..1073741823, version : Wide],
   row |-> [key : Wide, version : Wide, deletes : BOOLEAN, length : 0..65535, value : Wide, slot : Wide,
            bit : 0..63, home : Wide, fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong",
-           "TailInTheWay"}]
+           "TailInTheWay"}],
+  noted |-> [sequence : 0..1073741823, version : Wide, outcome : {"Alone", "Done", "Refused", "TooLong"}]
 ]
 
 MessageType ==
   [kind : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly",
    "Invited", "Uninvited", "Get", "Insert", "Update", "Delete", "Value", "Missing", "Inserted", "Exists",
-   "Updated", "Deleted", "Absent", "NoRoom", "TooLong"}, client : 0..16383, sequence : 0..1073741823,
-   secret : Wide, key : Wide, version : Wide, length : 0..65535, value : Wide, epoch : Wide, way : 0..15,
-   victim : Wide, evicts : BOOLEAN, found : BOOLEAN, old : 0..31, entry : 0..31,
-   filter : SUBSET (0..(FilterBits - 1)), spot : 0..31, generation : 0..1073741823, former : 0..31,
-   gone : SUBSET (0..16383), slot : Wide, bit : 0..63, victim_bit : 0..63, home : Wide, shelf : Wide,
-   lifted : {"Empty", "Clean", "Dirty", "Gone"}, carried : [version : Wide, length : 0..65535, spot : 0..31,
-   value : Wide], stowed : BOOLEAN, moved : BOOLEAN, claimed : BOOLEAN, done : BOOLEAN, line : 0..4095,
-   lives : BOOLEAN, spills : BOOLEAN, fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong",
-   "TailInTheWay"}, tail : Wide]
+   "Updated", "Deleted", "Absent", "NoRoom", "TooLong", "Fetch", "Gather", "Fetched", "Gathered"},
+   client : 0..16383, sequence : 0..1073741823, secret : Wide, key : Wide, version : Wide, length : 0..65535,
+   value : Wide, count : 0..31, epoch : Wide, way : 0..15, victim : Wide, evicts : BOOLEAN, found : BOOLEAN,
+   old : 0..31, entry : 0..31, filter : SUBSET (0..(FilterBits - 1)), spot : 0..31,
+   generation : 0..1073741823, former : 0..31, gone : SUBSET (0..16383), slot : Wide, bit : 0..63,
+   victim_bit : 0..63, home : Wide, shelf : Wide, lifted : {"Empty", "Clean", "Dirty", "Gone"},
+   carried : [version : Wide, length : 0..65535, spot : 0..31, value : Wide], stowed : BOOLEAN,
+   moved : BOOLEAN, claimed : BOOLEAN, done : BOOLEAN, line : 0..4095, lives : BOOLEAN, spills : BOOLEAN,
+   fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong", "TailInTheWay"}, note : 0..262143,
+   overtaken : BOOLEAN, tail : Wide, operations : Seq([kind : {"Open", "Ask", "Renew", "Close", "Opened",
+   "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly", "Invited", "Uninvited", "Get", "Insert", "Update",
+   "Delete", "Value", "Missing", "Inserted", "Exists", "Updated", "Deleted", "Absent", "NoRoom", "TooLong",
+   "Fetch", "Gather", "Fetched", "Gathered"}, key : Wide, version : Wide, length : 0..65535, value : Wide])]
 
 \* True if a cell of a table has its type.
 CellOK(table, cell) ==
@@ -195,4 +252,5 @@ CellOK(table, cell) ==
 MessageOK(msg) ==
   /\ msg \in MessageType
   /\ Cardinality(msg.gone) <= MaxGone
+  /\ Len(msg.operations) <= 16
 ==============================================================================

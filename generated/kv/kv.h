@@ -14,7 +14,7 @@
 #include "bpf/stepwise_c.h"
 
 #define KV_PORT 20232
-#define KV_WIRE_SIZE 100
+#define KV_WIRE_SIZE 101
 #define KV_WIRE_KIND 0 /* 1 byte */
 #define KV_WIRE_CLIENT 1 /* 2 bytes */
 #define KV_WIRE_SEQUENCE 3 /* 4 bytes */
@@ -23,17 +23,18 @@
 #define KV_WIRE_VERSION 23 /* 4 bytes */
 #define KV_WIRE_LENGTH 27 /* 2 bytes */
 #define KV_WIRE_VALUE 29 /* 40 bytes */
-#define KV_WIRE_EPOCH 69 /* 4 bytes */
-#define KV_WIRE_WAY 73 /* 1 byte */
-#define KV_WIRE_VICTIM 74 /* 8 bytes */
-#define KV_WIRE_EVICTS 82 /* 1 byte */
-#define KV_WIRE_FOUND 83 /* 1 byte */
-#define KV_WIRE_OLD 84 /* 1 byte */
-#define KV_WIRE_ENTRY 85 /* 1 byte */
-#define KV_WIRE_FILTER 86 /* 8 bytes */
-#define KV_WIRE_SPOT 94 /* 1 byte */
-#define KV_WIRE_GENERATION 95 /* 4 bytes */
-#define KV_WIRE_FORMER 99 /* 1 byte */
+#define KV_WIRE_COUNT 69 /* 1 byte */
+#define KV_WIRE_EPOCH 70 /* 4 bytes */
+#define KV_WIRE_WAY 74 /* 1 byte */
+#define KV_WIRE_VICTIM 75 /* 8 bytes */
+#define KV_WIRE_EVICTS 83 /* 1 byte */
+#define KV_WIRE_FOUND 84 /* 1 byte */
+#define KV_WIRE_OLD 85 /* 1 byte */
+#define KV_WIRE_ENTRY 86 /* 1 byte */
+#define KV_WIRE_FILTER 87 /* 8 bytes */
+#define KV_WIRE_SPOT 95 /* 1 byte */
+#define KV_WIRE_GENERATION 96 /* 4 bytes */
+#define KV_WIRE_FORMER 100 /* 1 byte */
 #define KV_CAPACITY_CREDENTIAL 16384
 #define KV_CAPACITY_SESSION 16384
 #define KV_CAPACITY_BUCKET 1048576
@@ -42,6 +43,7 @@
 #define KV_CAPACITY_TAIL 512
 #define KV_CAPACITY_ANSWER 16384
 #define KV_CAPACITY_ROW 4096
+#define KV_CAPACITY_NOTED 262144
 #define KV_SEQUENCE_MODULUS 1073741824
 #define KV_TIME_MODULUS 33554432
 #define KV_LEASE 75
@@ -57,10 +59,19 @@
 #define KV_EPOCH_MODULUS 4294967296ULL
 #define KV_GENERATION_MODULUS 1073741824
 #define KV_FILTER_BITS 64
+#define KV_OPERATIONS 16
+#define KV_NOTES 262144
 #define KV_TICK_NS 134217728
-#define KV_TERMS 0xc6b59b876fb7bbe9ULL
+#define KV_TERMS 0xaff2fe4ceef70153ULL
 #define KV_TAIL_OVER 40
 #define KV_TAIL_MAX 1024
+#define KV_OPERATIONS_MAX 16
+#define KV_OPERATION_SIZE 55
+#define KV_OPERATION_KIND 0 /* 1 byte */
+#define KV_OPERATION_KEY 1 /* 8 bytes */
+#define KV_OPERATION_VERSION 9 /* 4 bytes */
+#define KV_OPERATION_LENGTH 13 /* 2 bytes */
+#define KV_OPERATION_VALUE 15 /* 40 bytes */
 
 /* --- Types ------------------------------------------------------------------- */
 
@@ -100,6 +111,10 @@ enum kv_message_kind {
 	KV_MESSAGE_KIND_ABSENT,
 	KV_MESSAGE_KIND_NO_ROOM,
 	KV_MESSAGE_KIND_TOO_LONG,
+	KV_MESSAGE_KIND_FETCH,
+	KV_MESSAGE_KIND_GATHER,
+	KV_MESSAGE_KIND_FETCHED,
+	KV_MESSAGE_KIND_GATHERED,
 } __attribute__((packed));
 
 enum kv_mark {
@@ -123,6 +138,13 @@ enum kv_row_fate {
 	KV_ROW_FATE_NO_ROOM,
 	KV_ROW_FATE_TOO_LONG,
 	KV_ROW_FATE_TAIL_IN_THE_WAY,
+} __attribute__((packed));
+
+enum kv_noted_outcome {
+	KV_NOTED_OUTCOME_ALONE,
+	KV_NOTED_OUTCOME_DONE,
+	KV_NOTED_OUTCOME_REFUSED,
+	KV_NOTED_OUTCOME_TOO_LONG,
 } __attribute__((packed));
 
 struct kv_credential_cell {
@@ -229,6 +251,12 @@ struct kv_row_cell {
 	enum kv_row_fate fate;
 } __attribute__((aligned(8)));
 
+struct kv_noted_cell {
+	__u32 sequence;
+	__u32 version;
+	enum kv_noted_outcome outcome;
+};
+
 /* A set; unused items are zero. */
 struct kv_u14_set_16 {
 	__u16 items[16];
@@ -247,6 +275,7 @@ struct kv_message {
 	__u32 version;
 	__u16 length;
 	struct kv_bytes_40 value;
+	__u8 count;
 	__u32 epoch;
 	__u8 way;
 	__u64 victim;
@@ -274,6 +303,8 @@ struct kv_message {
 	bool lives;
 	bool spills;
 	enum kv_row_fate fate;
+	__u32 note;
+	bool overtaken;
 #ifndef __bpf__
 	kv_message_tail *tail; /* in the payload, after the fixed part */
 #endif
@@ -285,6 +316,7 @@ struct kv_env {
 	__u16 peer;
 	__u64 token;
 	bool validated;
+	__u8 position;
 	__u64 random;
 	__u32 index;
 };
@@ -349,6 +381,21 @@ static __always_inline struct kv_answer_cell kv_answer_cell_unpack(__u64 word)
 	};
 }
 
+/* A word: bits from the lowest, sequence 30, version 32, outcome 2. */
+static __always_inline __u64 kv_noted_cell_pack(const struct kv_noted_cell *cell)
+{
+	return (__u64)cell->sequence | (__u64)cell->version << 30 | (__u64)cell->outcome << 62;
+}
+
+static __always_inline struct kv_noted_cell kv_noted_cell_unpack(__u64 word)
+{
+	return (struct kv_noted_cell){
+		.sequence = word & 0x3fffffff,
+		.version = word >> 30 & 0xffffffff,
+		.outcome = (enum kv_noted_outcome)(word >> 62 & 0x3),
+	};
+}
+
 _Static_assert(sizeof(struct kv_bucket_cell) == 256, "size of a cell");
 _Static_assert(offsetof(struct kv_bucket_cell, res_spin_lock) == 8, "place of a cell's guard");
 _Static_assert(sizeof(struct kv_page_cell) == 1088, "size of a cell");
@@ -370,8 +417,10 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:129 */
 	KV_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:133 */
 	KV_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:139 */
-	KV_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:434 */
-	KV_LEAF_RECALL_3, /* Reply, KvSteps.tla:435 */
+	KV_LEAF_RECALL_ONE_MOVED_ON, /* Drop, StoreSteps.tla:436 */
+	KV_LEAF_RECALL_ONE_4, /* Reply, StoreSteps.tla:437 */
+	KV_LEAF_RECALLED_MOVED_PAST, /* Drop, KvSteps.tla:71 */
+	KV_LEAF_RECALLED_3, /* Reply, KvSteps.tla:72 */
 	KV_LEAF_END_1, /* Reply, SessionSteps.tla:154 */
 	KV_LEAF_END_2, /* Reply, SessionSteps.tla:156 */
 	KV_LEAF_END_3, /* Forward, SessionSteps.tla:158 */
@@ -384,24 +433,55 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:119 */
 	KV_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:126 */
 	KV_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:144 */
-	KV_LEAF_RECALL_1, /* Continue, KvSteps.tla:433 */
-	KV_LEAF_ON_REQUEST_TOO_LONG, /* Continue, KvSteps.tla:182 */
-	KV_LEAF_ON_REQUEST_TAIL_READ, /* Continue, KvSteps.tla:164 */
-	KV_LEAF_ON_REQUEST_WRITTEN, /* Continue, KvSteps.tla:168 */
-	KV_LEAF_ON_REQUEST_4, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_REQUEST_5, /* Continue, KvSteps.tla:135 */
-	KV_LEAF_ON_REQUEST_6, /* Continue, KvSteps.tla:138 */
-	KV_LEAF_ON_REQUEST_7, /* Continue, KvSteps.tla:139 */
-	KV_LEAF_ON_REQUEST_8, /* Continue, KvSteps.tla:141 */
-	KV_LEAF_ON_REQUEST_9, /* Continue, KvSteps.tla:143 */
-	KV_LEAF_ON_REQUEST_10, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_REQUEST_11, /* Continue, KvSteps.tla:188 */
-	KV_LEAF_ON_REQUEST_NEVER_SPILLED, /* Continue, KvSteps.tla:190 */
-	KV_LEAF_ON_REQUEST_NOT_SPILLED, /* Continue, KvSteps.tla:192 */
-	KV_LEAF_ON_REQUEST_14, /* Continue, KvSteps.tla:194 */
-	KV_LEAF_ON_REQUEST_FULL, /* Continue, KvSteps.tla:197 */
-	KV_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:439 */
-	KV_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:440 */
+	KV_LEAF_RECALL_ONE_SEVERAL, /* Continue, KvSteps.tla:67 */
+	KV_LEAF_RECALL_ONE_2, /* Continue, StoreSteps.tla:435 */
+	KV_LEAF_NOTE_PLACE_1, /* Continue, KvSteps.tla:32 */
+	KV_LEAF_RECOLLECT_OVERTAKEN, /* Continue, KvSteps.tla:57 */
+	KV_LEAF_RECOLLECT_2, /* Continue, KvSteps.tla:58 */
+	KV_LEAF_RECOLLECT_3, /* Continue, KvSteps.tla:60 */
+	KV_LEAF_RECOLLECT_4, /* Continue, KvSteps.tla:64 */
+	KV_LEAF_RECOLLECT_STILL_ALONE, /* Continue, KvSteps.tla:65 */
+	KV_LEAF_ON_REQUEST_TOO_LONG, /* Continue, StoreSteps.tla:182 */
+	KV_LEAF_ON_REQUEST_TAIL_READ, /* Continue, StoreSteps.tla:163 */
+	KV_LEAF_ON_REQUEST_WRITTEN, /* Continue, StoreSteps.tla:167 */
+	KV_LEAF_ON_REQUEST_4, /* Continue, StoreSteps.tla:130 */
+	KV_LEAF_ON_REQUEST_5, /* Continue, StoreSteps.tla:134 */
+	KV_LEAF_ON_REQUEST_6, /* Continue, StoreSteps.tla:137 */
+	KV_LEAF_ON_REQUEST_7, /* Continue, StoreSteps.tla:138 */
+	KV_LEAF_ON_REQUEST_8, /* Continue, StoreSteps.tla:140 */
+	KV_LEAF_ON_REQUEST_9, /* Continue, StoreSteps.tla:142 */
+	KV_LEAF_ON_REQUEST_10, /* Continue, StoreSteps.tla:144 */
+	KV_LEAF_ON_REQUEST_11, /* Continue, StoreSteps.tla:188 */
+	KV_LEAF_ON_REQUEST_NEVER_SPILLED, /* Continue, StoreSteps.tla:190 */
+	KV_LEAF_ON_REQUEST_NOT_SPILLED, /* Continue, StoreSteps.tla:192 */
+	KV_LEAF_ON_REQUEST_14, /* Continue, StoreSteps.tla:194 */
+	KV_LEAF_ON_REQUEST_FULL, /* Continue, StoreSteps.tla:197 */
+	KV_LEAF_ON_FETCHED_2, /* Continue, StoreSteps.tla:185 */
+	KV_LEAF_ON_FETCHED_3, /* Continue, StoreSteps.tla:130 */
+	KV_LEAF_ON_FETCHED_4, /* Continue, StoreSteps.tla:134 */
+	KV_LEAF_ON_FETCHED_10, /* Continue, StoreSteps.tla:188 */
+	KV_LEAF_ON_FETCHED_NEVER_SPILLED, /* Continue, StoreSteps.tla:190 */
+	KV_LEAF_ON_FETCHED_NOT_A_GET, /* Continue, KvSteps.tla:39 */
+	KV_LEAF_ON_OPERATION_TOO_LONG, /* Continue, StoreSteps.tla:182 */
+	KV_LEAF_ON_OPERATION_2, /* Continue, StoreSteps.tla:185 */
+	KV_LEAF_ON_OPERATION_3, /* Continue, StoreSteps.tla:130 */
+	KV_LEAF_ON_OPERATION_4, /* Continue, StoreSteps.tla:134 */
+	KV_LEAF_ON_OPERATION_5, /* Continue, StoreSteps.tla:137 */
+	KV_LEAF_ON_OPERATION_6, /* Continue, StoreSteps.tla:138 */
+	KV_LEAF_ON_OPERATION_7, /* Continue, StoreSteps.tla:140 */
+	KV_LEAF_ON_OPERATION_8, /* Continue, StoreSteps.tla:142 */
+	KV_LEAF_ON_OPERATION_9, /* Continue, StoreSteps.tla:144 */
+	KV_LEAF_ON_OPERATION_10, /* Continue, StoreSteps.tla:188 */
+	KV_LEAF_ON_OPERATION_NEVER_SPILLED, /* Continue, StoreSteps.tla:190 */
+	KV_LEAF_ON_OPERATION_NOT_SPILLED, /* Continue, StoreSteps.tla:192 */
+	KV_LEAF_ON_OPERATION_13, /* Continue, StoreSteps.tla:194 */
+	KV_LEAF_ON_OPERATION_FULL, /* Continue, StoreSteps.tla:197 */
+	KV_LEAF_ON_OPERATION_NEITHER, /* Continue, KvSteps.tla:42 */
+	KV_LEAF_NOTE_1, /* Continue, KvSteps.tla:45 */
+	KV_LEAF_CONCLUDE_1, /* Continue, KvSteps.tla:75 */
+	KV_LEAF_CONCLUDE_2, /* Continue, KvSteps.tla:76 */
+	KV_LEAF_REMEMBER_1, /* Continue, StoreSteps.tla:441 */
+	KV_LEAF_REMEMBER_2, /* Continue, StoreSteps.tla:442 */
 	KV_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:195 */
 	KV_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:196 */
 	KV_LEAF_RESUME_1, /* Continue, SessionSteps.tla:201 */
@@ -409,74 +489,74 @@ enum kv_leaf {
 	KV_LEAF_RESUME_3, /* Continue, SessionSteps.tla:208 */
 	KV_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:213 */
 	KV_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:214 */
-	KV_LEAF_CLAIM_1, /* Continue, KvSteps.tla:329 */
-	KV_LEAF_CLAIM_OVERWRITTEN, /* Continue, KvSteps.tla:330 */
-	KV_LEAF_CLAIM_3, /* Continue, KvSteps.tla:331 */
-	KV_LEAF_LIFT_1, /* Continue, KvSteps.tla:287 */
-	KV_LEAF_LIFT_2, /* Continue, KvSteps.tla:294 */
-	KV_LEAF_LIFT_REPLACED, /* Continue, KvSteps.tla:295 */
-	KV_LEAF_LIFT_4, /* Continue, KvSteps.tla:297 */
-	KV_LEAF_STOW_PAGE_FULL, /* Continue, KvSteps.tla:318 */
-	KV_LEAF_STOW_ENTRY_TAKEN, /* Continue, KvSteps.tla:319 */
-	KV_LEAF_STOW_3, /* Continue, KvSteps.tla:320 */
-	KV_LEAF_STOW_OLD_ONE_GONE, /* Continue, KvSteps.tla:321 */
-	KV_LEAF_STOW_5, /* Continue, KvSteps.tla:322 */
-	KV_LEAF_STOW_6, /* Continue, KvSteps.tla:323 */
-	KV_LEAF_STOW_OLD_ONE_MOVED, /* Continue, KvSteps.tla:324 */
-	KV_LEAF_STOW_8, /* Continue, KvSteps.tla:325 */
-	KV_LEAF_ON_COMPLETION_1, /* Continue, KvSteps.tla:370 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT, /* Continue, KvSteps.tla:350 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED, /* Continue, KvSteps.tla:350 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL, /* Continue, KvSteps.tla:375 */
-	KV_LEAF_ON_COMPLETION_5, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_COMPLETION_6, /* Continue, KvSteps.tla:135 */
-	KV_LEAF_ON_COMPLETION_7, /* Continue, KvSteps.tla:138 */
-	KV_LEAF_ON_COMPLETION_8, /* Continue, KvSteps.tla:139 */
-	KV_LEAF_ON_COMPLETION_9, /* Continue, KvSteps.tla:141 */
-	KV_LEAF_ON_COMPLETION_10, /* Continue, KvSteps.tla:143 */
-	KV_LEAF_ON_COMPLETION_11, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_COMPLETION_LATE, /* Continue, KvSteps.tla:379 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER, /* Continue, KvSteps.tla:381 */
-	KV_LEAF_ON_COMPLETION_14, /* Continue, KvSteps.tla:383 */
-	KV_LEAF_ON_COMPLETION_15, /* Continue, KvSteps.tla:385 */
-	KV_LEAF_ON_COMPLETION_16, /* Continue, KvSteps.tla:387 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED, /* Continue, KvSteps.tla:390 */
-	KV_LEAF_ON_COMPLETION_19, /* Continue, KvSteps.tla:394 */
-	KV_LEAF_ON_COMPLETION_UNCACHED, /* Continue, KvSteps.tla:397 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2, /* Continue, KvSteps.tla:350 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2, /* Continue, KvSteps.tla:350 */
-	KV_LEAF_ON_COMPLETION_23, /* Continue, KvSteps.tla:401 */
-	KV_LEAF_ON_COMPLETION_NOT_READY, /* Continue, KvSteps.tla:403 */
-	KV_LEAF_ON_COMPLETION_25, /* Continue, KvSteps.tla:405 */
-	KV_LEAF_ON_COMPLETION_26, /* Continue, KvSteps.tla:407 */
-	KV_LEAF_SETTLE_1, /* Continue, KvSteps.tla:417 */
-	KV_LEAF_SETTLE_2, /* Continue, KvSteps.tla:418 */
-	KV_LEAF_SETTLE_3, /* Continue, KvSteps.tla:419 */
-	KV_LEAF_SETTLE_4, /* Continue, KvSteps.tla:420 */
-	KV_LEAF_SHELVE_1, /* Continue, KvSteps.tla:424 */
-	KV_LEAF_SHELVE_2, /* Continue, KvSteps.tla:425 */
-	KV_LEAF_SHELVE_3, /* Continue, KvSteps.tla:426 */
-	KV_LEAF_FIND_1, /* Reply, KvSteps.tla:225 */
-	KV_LEAF_FIND_2, /* Reply, KvSteps.tla:225 */
-	KV_LEAF_FIND_3, /* Reply, KvSteps.tla:225 */
-	KV_LEAF_FIND_4, /* Reply, KvSteps.tla:225 */
-	KV_LEAF_FIND_NOT_FORWARDED, /* Drop, KvSteps.tla:226 */
-	KV_LEAF_FIND_NOT_SEEN, /* Drop, KvSteps.tla:227 */
-	KV_LEAF_FIND_7, /* Continue, KvSteps.tla:229 */
-	KV_LEAF_FIND_ON_ITS_WAY, /* Drop, KvSteps.tla:231 */
-	KV_LEAF_FIND_9, /* Continue, KvSteps.tla:211 */
-	KV_LEAF_FIND_10, /* Reply, KvSteps.tla:211 */
-	KV_LEAF_FIND_11, /* Continue, KvSteps.tla:211 */
-	KV_LEAF_FIND_12, /* Reply, KvSteps.tla:211 */
-	KV_LEAF_FIND_13, /* Continue, KvSteps.tla:211 */
-	KV_LEAF_FIND_14, /* Reply, KvSteps.tla:211 */
-	KV_LEAF_RESERVE_1, /* Continue, KvSteps.tla:259 */
-	KV_LEAF_RESERVE_SHELF_FULL, /* Continue, KvSteps.tla:260 */
-	KV_LEAF_RESERVE_3, /* Continue, KvSteps.tla:261 */
-	KV_LEAF_KEEP_1, /* Reply, KvSteps.tla:265 */
-	KV_LEAF_KEEP_2, /* Reply, KvSteps.tla:268 */
-	KV_LEAF_KEEP_ELSEWHERE, /* Reply, KvSteps.tla:269 */
-	KV_LEAF_KEEP_4, /* Reply, KvSteps.tla:270 */
+	KV_LEAF_CLAIM_1, /* Continue, StoreSteps.tla:331 */
+	KV_LEAF_CLAIM_OVERWRITTEN, /* Continue, StoreSteps.tla:332 */
+	KV_LEAF_CLAIM_3, /* Continue, StoreSteps.tla:333 */
+	KV_LEAF_LIFT_1, /* Continue, StoreSteps.tla:289 */
+	KV_LEAF_LIFT_2, /* Continue, StoreSteps.tla:296 */
+	KV_LEAF_LIFT_REPLACED, /* Continue, StoreSteps.tla:297 */
+	KV_LEAF_LIFT_4, /* Continue, StoreSteps.tla:299 */
+	KV_LEAF_STOW_PAGE_FULL, /* Continue, StoreSteps.tla:320 */
+	KV_LEAF_STOW_ENTRY_TAKEN, /* Continue, StoreSteps.tla:321 */
+	KV_LEAF_STOW_3, /* Continue, StoreSteps.tla:322 */
+	KV_LEAF_STOW_OLD_ONE_GONE, /* Continue, StoreSteps.tla:323 */
+	KV_LEAF_STOW_5, /* Continue, StoreSteps.tla:324 */
+	KV_LEAF_STOW_6, /* Continue, StoreSteps.tla:325 */
+	KV_LEAF_STOW_OLD_ONE_MOVED, /* Continue, StoreSteps.tla:326 */
+	KV_LEAF_STOW_8, /* Continue, StoreSteps.tla:327 */
+	KV_LEAF_ON_COMPLETION_1, /* Continue, StoreSteps.tla:372 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT, /* Continue, StoreSteps.tla:352 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED, /* Continue, StoreSteps.tla:352 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL, /* Continue, StoreSteps.tla:377 */
+	KV_LEAF_ON_COMPLETION_5, /* Continue, StoreSteps.tla:130 */
+	KV_LEAF_ON_COMPLETION_6, /* Continue, StoreSteps.tla:134 */
+	KV_LEAF_ON_COMPLETION_7, /* Continue, StoreSteps.tla:137 */
+	KV_LEAF_ON_COMPLETION_8, /* Continue, StoreSteps.tla:138 */
+	KV_LEAF_ON_COMPLETION_9, /* Continue, StoreSteps.tla:140 */
+	KV_LEAF_ON_COMPLETION_10, /* Continue, StoreSteps.tla:142 */
+	KV_LEAF_ON_COMPLETION_11, /* Continue, StoreSteps.tla:144 */
+	KV_LEAF_ON_COMPLETION_LATE, /* Continue, StoreSteps.tla:381 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER, /* Continue, StoreSteps.tla:383 */
+	KV_LEAF_ON_COMPLETION_14, /* Continue, StoreSteps.tla:385 */
+	KV_LEAF_ON_COMPLETION_15, /* Continue, StoreSteps.tla:387 */
+	KV_LEAF_ON_COMPLETION_16, /* Continue, StoreSteps.tla:389 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED, /* Continue, StoreSteps.tla:392 */
+	KV_LEAF_ON_COMPLETION_19, /* Continue, StoreSteps.tla:396 */
+	KV_LEAF_ON_COMPLETION_UNCACHED, /* Continue, StoreSteps.tla:399 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2, /* Continue, StoreSteps.tla:352 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2, /* Continue, StoreSteps.tla:352 */
+	KV_LEAF_ON_COMPLETION_23, /* Continue, StoreSteps.tla:403 */
+	KV_LEAF_ON_COMPLETION_NOT_READY, /* Continue, StoreSteps.tla:405 */
+	KV_LEAF_ON_COMPLETION_25, /* Continue, StoreSteps.tla:407 */
+	KV_LEAF_ON_COMPLETION_26, /* Continue, StoreSteps.tla:409 */
+	KV_LEAF_SETTLE_1, /* Continue, StoreSteps.tla:419 */
+	KV_LEAF_SETTLE_2, /* Continue, StoreSteps.tla:420 */
+	KV_LEAF_SETTLE_3, /* Continue, StoreSteps.tla:421 */
+	KV_LEAF_SETTLE_4, /* Continue, StoreSteps.tla:422 */
+	KV_LEAF_SHELVE_1, /* Continue, StoreSteps.tla:426 */
+	KV_LEAF_SHELVE_2, /* Continue, StoreSteps.tla:427 */
+	KV_LEAF_SHELVE_3, /* Continue, StoreSteps.tla:428 */
+	KV_LEAF_FIND_1, /* Reply, StoreSteps.tla:227 */
+	KV_LEAF_FIND_2, /* Reply, StoreSteps.tla:227 */
+	KV_LEAF_FIND_3, /* Reply, StoreSteps.tla:227 */
+	KV_LEAF_FIND_4, /* Reply, StoreSteps.tla:227 */
+	KV_LEAF_FIND_NOT_FORWARDED, /* Drop, StoreSteps.tla:228 */
+	KV_LEAF_FIND_NOT_SEEN, /* Drop, StoreSteps.tla:229 */
+	KV_LEAF_FIND_7, /* Continue, StoreSteps.tla:231 */
+	KV_LEAF_FIND_ON_ITS_WAY, /* Drop, StoreSteps.tla:233 */
+	KV_LEAF_FIND_9, /* Continue, StoreSteps.tla:213 */
+	KV_LEAF_FIND_10, /* Reply, StoreSteps.tla:213 */
+	KV_LEAF_FIND_11, /* Continue, StoreSteps.tla:213 */
+	KV_LEAF_FIND_12, /* Reply, StoreSteps.tla:213 */
+	KV_LEAF_FIND_13, /* Continue, StoreSteps.tla:213 */
+	KV_LEAF_FIND_14, /* Reply, StoreSteps.tla:213 */
+	KV_LEAF_RESERVE_1, /* Continue, StoreSteps.tla:261 */
+	KV_LEAF_RESERVE_SHELF_FULL, /* Continue, StoreSteps.tla:262 */
+	KV_LEAF_RESERVE_3, /* Continue, StoreSteps.tla:263 */
+	KV_LEAF_KEEP_1, /* Reply, StoreSteps.tla:267 */
+	KV_LEAF_KEEP_2, /* Reply, StoreSteps.tla:270 */
+	KV_LEAF_KEEP_ELSEWHERE, /* Reply, StoreSteps.tla:271 */
+	KV_LEAF_KEEP_4, /* Reply, StoreSteps.tla:272 */
 	KV_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:226 */
 	KV_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:228 */
 	KV_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:230 */
@@ -484,27 +564,27 @@ enum kv_leaf {
 	KV_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:234 */
 	KV_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:238 */
 	KV_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:239 */
-	KV_LEAF_TAKE_1, /* Drop, KvSteps.tla:449 */
-	KV_LEAF_TAKE_2, /* Continue, KvSteps.tla:450 */
-	KV_LEAF_REFILL_1, /* Continue, KvSteps.tla:468 */
-	KV_LEAF_REFILL_2, /* Continue, KvSteps.tla:469 */
-	KV_LEAF_REFILL_3, /* Continue, KvSteps.tla:470 */
-	KV_LEAF_REFILL_4, /* Continue, KvSteps.tla:472 */
-	KV_LEAF_REFILL_5, /* Continue, KvSteps.tla:474 */
-	KV_LEAF_REFILL_6, /* Continue, KvSteps.tla:477 */
-	KV_LEAF_REFILL_7, /* Continue, KvSteps.tla:477 */
-	KV_LEAF_REFILL_8, /* Continue, KvSteps.tla:478 */
-	KV_LEAF_REFILL_9, /* Continue, KvSteps.tla:479 */
-	KV_LEAF_REFILL_10, /* Continue, KvSteps.tla:480 */
-	KV_LEAF_OVERFLOW_1, /* Continue, KvSteps.tla:497 */
-	KV_LEAF_OVERFLOW_2, /* Continue, KvSteps.tla:498 */
-	KV_LEAF_OVERFLOW_3, /* Continue, KvSteps.tla:499 */
-	KV_LEAF_OVERFLOW_4, /* Continue, KvSteps.tla:500 */
-	KV_LEAF_OVERFLOW_5, /* Continue, KvSteps.tla:501 */
-	KV_LEAF_OVERFLOW_6, /* Continue, KvSteps.tla:502 */
-	KV_LEAF_OVERFLOW_7, /* Continue, KvSteps.tla:503 */
-	KV_LEAF_OVERFLOW_8, /* Continue, KvSteps.tla:504 */
-	KV_LEAF_REPORT_1, /* Continue, KvSteps.tla:506 */
+	KV_LEAF_TAKE_1, /* Drop, StoreSteps.tla:451 */
+	KV_LEAF_TAKE_2, /* Continue, StoreSteps.tla:452 */
+	KV_LEAF_REFILL_1, /* Continue, StoreSteps.tla:470 */
+	KV_LEAF_REFILL_2, /* Continue, StoreSteps.tla:471 */
+	KV_LEAF_REFILL_3, /* Continue, StoreSteps.tla:472 */
+	KV_LEAF_REFILL_4, /* Continue, StoreSteps.tla:474 */
+	KV_LEAF_REFILL_5, /* Continue, StoreSteps.tla:476 */
+	KV_LEAF_REFILL_6, /* Continue, StoreSteps.tla:479 */
+	KV_LEAF_REFILL_7, /* Continue, StoreSteps.tla:479 */
+	KV_LEAF_REFILL_8, /* Continue, StoreSteps.tla:480 */
+	KV_LEAF_REFILL_9, /* Continue, StoreSteps.tla:481 */
+	KV_LEAF_REFILL_10, /* Continue, StoreSteps.tla:482 */
+	KV_LEAF_OVERFLOW_1, /* Continue, StoreSteps.tla:499 */
+	KV_LEAF_OVERFLOW_2, /* Continue, StoreSteps.tla:500 */
+	KV_LEAF_OVERFLOW_3, /* Continue, StoreSteps.tla:501 */
+	KV_LEAF_OVERFLOW_4, /* Continue, StoreSteps.tla:502 */
+	KV_LEAF_OVERFLOW_5, /* Continue, StoreSteps.tla:503 */
+	KV_LEAF_OVERFLOW_6, /* Continue, StoreSteps.tla:504 */
+	KV_LEAF_OVERFLOW_7, /* Continue, StoreSteps.tla:505 */
+	KV_LEAF_OVERFLOW_8, /* Continue, StoreSteps.tla:506 */
+	KV_LEAF_REPORT_1, /* Continue, StoreSteps.tla:508 */
 	KV_LEAVES,
 };
 
@@ -532,8 +612,10 @@ enum kv_counter {
 	KV_COUNTER_BEGIN_OUT_OF_SEQUENCE,
 	KV_COUNTER_BEGIN_15,
 	KV_COUNTER_BEGIN_16,
-	KV_COUNTER_RECALL_MOVED_ON,
-	KV_COUNTER_RECALL_3,
+	KV_COUNTER_RECALL_ONE_MOVED_ON,
+	KV_COUNTER_RECALL_ONE_4,
+	KV_COUNTER_RECALLED_MOVED_PAST,
+	KV_COUNTER_RECALLED_3,
 	KV_COUNTER_END_1,
 	KV_COUNTER_END_2,
 	KV_COUNTER_END_3,
@@ -578,8 +660,10 @@ enum kv_counter {
 	"begin.out_of_sequence", \
 	"begin.15", \
 	"begin.16", \
-	"recall.moved_on", \
-	"recall.3", \
+	"recall_one.moved_on", \
+	"recall_one.4", \
+	"recalled.moved_past", \
+	"recalled.3", \
 	"end.1", \
 	"end.2", \
 	"end.3", \
@@ -634,9 +718,13 @@ _Static_assert(KV_COUNTER_BEGIN_OUT_OF_SEQUENCE == KV_COUNTERS_XDP + KV_LEAF_BEG
 	       "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_15 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_15, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_16 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_16, "counter of a leaf");
-_Static_assert(KV_COUNTER_RECALL_MOVED_ON == KV_COUNTERS_XDP + KV_LEAF_RECALL_MOVED_ON,
+_Static_assert(KV_COUNTER_RECALL_ONE_MOVED_ON == KV_COUNTERS_XDP + KV_LEAF_RECALL_ONE_MOVED_ON,
 	       "counter of a leaf");
-_Static_assert(KV_COUNTER_RECALL_3 == KV_COUNTERS_XDP + KV_LEAF_RECALL_3, "counter of a leaf");
+_Static_assert(KV_COUNTER_RECALL_ONE_4 == KV_COUNTERS_XDP + KV_LEAF_RECALL_ONE_4,
+	       "counter of a leaf");
+_Static_assert(KV_COUNTER_RECALLED_MOVED_PAST == KV_COUNTERS_XDP + KV_LEAF_RECALLED_MOVED_PAST,
+	       "counter of a leaf");
+_Static_assert(KV_COUNTER_RECALLED_3 == KV_COUNTERS_XDP + KV_LEAF_RECALLED_3, "counter of a leaf");
 _Static_assert(KV_COUNTER_END_1 == KV_COUNTERS_XDP + KV_LEAF_END_1, "counter of a leaf");
 _Static_assert(KV_COUNTER_END_2 == KV_COUNTERS_XDP + KV_LEAF_END_2, "counter of a leaf");
 _Static_assert(KV_COUNTER_END_3 == KV_COUNTERS_XDP + KV_LEAF_END_3, "counter of a leaf");
@@ -655,94 +743,114 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 /* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
 enum kv_choice {
-	KV_CHOICE_ON_REQUEST_1 = KV_LEAVES, /* KvSteps.tla:123 */
-	KV_CHOICE_ON_REQUEST_1_ELSE, /* KvSteps.tla:103 */
-	KV_CHOICE_ON_REQUEST_2, /* KvSteps.tla:87 */
-	KV_CHOICE_ON_REQUEST_2_ELSE, /* KvSteps.tla:87 */
-	KV_CHOICE_ON_REQUEST_3, /* KvSteps.tla:82 */
-	KV_CHOICE_ON_REQUEST_3_ELSE, /* KvSteps.tla:81 */
-	KV_CHOICE_ON_REQUEST_4, /* KvSteps.tla:154 */
-	KV_CHOICE_ON_REQUEST_4_ELSE, /* KvSteps.tla:154 */
-	KV_CHOICE_ON_REQUEST_5, /* KvSteps.tla:199 */
-	KV_CHOICE_ON_REQUEST_5_ELSE, /* KvSteps.tla:153 */
-	KV_CHOICE_ON_REQUEST_6, /* KvSteps.tla:99 */
-	KV_CHOICE_ON_REQUEST_6_ELSE, /* KvSteps.tla:99 */
-	KV_CHOICE_ON_REQUEST_7, /* KvSteps.tla:154 */
-	KV_CHOICE_ON_REQUEST_7_ELSE, /* KvSteps.tla:154 */
-	KV_CHOICE_ON_REQUEST_8, /* KvSteps.tla:199 */
-	KV_CHOICE_ON_REQUEST_8_ELSE, /* KvSteps.tla:153 */
-	KV_CHOICE_LIFT_1, /* KvSteps.tla:279 */
-	KV_CHOICE_LIFT_1_ELSE, /* KvSteps.tla:279 */
-	KV_CHOICE_STOW_1, /* KvSteps.tla:324 */
-	KV_CHOICE_STOW_1_ELSE, /* KvSteps.tla:324 */
-	KV_CHOICE_ON_COMPLETION_1, /* KvSteps.tla:374 */
-	KV_CHOICE_ON_COMPLETION_1_ELSE, /* KvSteps.tla:374 */
-	KV_CHOICE_ON_COMPLETION_2, /* KvSteps.tla:377 */
-	KV_CHOICE_ON_COMPLETION_2_ELSE, /* KvSteps.tla:377 */
-	KV_CHOICE_ON_COMPLETION_3, /* KvSteps.tla:377 */
-	KV_CHOICE_ON_COMPLETION_3_ELSE, /* KvSteps.tla:377 */
-	KV_CHOICE_ON_COMPLETION_4, /* KvSteps.tla:377 */
-	KV_CHOICE_ON_COMPLETION_4_ELSE, /* KvSteps.tla:377 */
-	KV_CHOICE_ON_COMPLETION_5, /* KvSteps.tla:123 */
-	KV_CHOICE_ON_COMPLETION_5_ELSE, /* KvSteps.tla:103 */
-	KV_CHOICE_ON_COMPLETION_6, /* KvSteps.tla:87 */
-	KV_CHOICE_ON_COMPLETION_6_ELSE, /* KvSteps.tla:87 */
-	KV_CHOICE_ON_COMPLETION_7, /* KvSteps.tla:377 */
-	KV_CHOICE_ON_COMPLETION_7_ELSE, /* KvSteps.tla:377 */
-	KV_CHOICE_ON_COMPLETION_8, /* KvSteps.tla:394 */
-	KV_CHOICE_ON_COMPLETION_8_ELSE, /* KvSteps.tla:103 */
-	KV_CHOICE_ON_COMPLETION_9, /* KvSteps.tla:338 */
-	KV_CHOICE_ON_COMPLETION_9_ELSE, /* KvSteps.tla:339 */
-	KV_CHOICE_ON_COMPLETION_10, /* KvSteps.tla:338 */
-	KV_CHOICE_ON_COMPLETION_10_ELSE, /* KvSteps.tla:339 */
-	KV_CHOICE_ON_COMPLETION_11, /* KvSteps.tla:58 */
-	KV_CHOICE_ON_COMPLETION_11_ELSE, /* KvSteps.tla:58 */
-	KV_CHOICE_ON_COMPLETION_12, /* KvSteps.tla:282 */
-	KV_CHOICE_ON_COMPLETION_12_ELSE, /* KvSteps.tla:283 */
-	KV_CHOICE_ON_COMPLETION_13, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_13_ELSE, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_14, /* KvSteps.tla:99 */
-	KV_CHOICE_ON_COMPLETION_14_ELSE, /* KvSteps.tla:99 */
-	KV_CHOICE_ON_COMPLETION_15, /* KvSteps.tla:364 */
-	KV_CHOICE_ON_COMPLETION_15_ELSE, /* KvSteps.tla:364 */
-	KV_CHOICE_ON_COMPLETION_16, /* KvSteps.tla:364 */
-	KV_CHOICE_ON_COMPLETION_16_ELSE, /* KvSteps.tla:364 */
-	KV_CHOICE_ON_COMPLETION_17, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_17_ELSE, /* KvSteps.tla:363 */
-	KV_CHOICE_ON_COMPLETION_18, /* KvSteps.tla:99 */
-	KV_CHOICE_ON_COMPLETION_18_ELSE, /* KvSteps.tla:99 */
-	KV_CHOICE_ON_COMPLETION_19, /* KvSteps.tla:408 */
-	KV_CHOICE_ON_COMPLETION_19_ELSE, /* KvSteps.tla:408 */
-	KV_CHOICE_ON_COMPLETION_20, /* KvSteps.tla:364 */
-	KV_CHOICE_ON_COMPLETION_20_ELSE, /* KvSteps.tla:364 */
-	KV_CHOICE_ON_COMPLETION_21, /* KvSteps.tla:364 */
-	KV_CHOICE_ON_COMPLETION_21_ELSE, /* KvSteps.tla:364 */
-	KV_CHOICE_SETTLE_1, /* KvSteps.tla:412 */
-	KV_CHOICE_SETTLE_1_ELSE, /* KvSteps.tla:412 */
-	KV_CHOICE_SETTLE_2, /* KvSteps.tla:413 */
-	KV_CHOICE_SETTLE_2_ELSE, /* KvSteps.tla:413 */
-	KV_CHOICE_SETTLE_3, /* KvSteps.tla:413 */
-	KV_CHOICE_SETTLE_3_ELSE, /* KvSteps.tla:413 */
-	KV_CHOICE_SETTLE_4, /* KvSteps.tla:412 */
-	KV_CHOICE_SETTLE_4_ELSE, /* KvSteps.tla:412 */
-	KV_CHOICE_FIND_1, /* KvSteps.tla:220 */
-	KV_CHOICE_FIND_1_ELSE, /* KvSteps.tla:222 */
-	KV_CHOICE_FIND_2, /* KvSteps.tla:222 */
-	KV_CHOICE_FIND_2_ELSE, /* KvSteps.tla:222 */
-	KV_CHOICE_TAKE_1, /* KvSteps.tla:453 */
-	KV_CHOICE_TAKE_1_ELSE, /* KvSteps.tla:453 */
-	KV_CHOICE_REFILL_1, /* KvSteps.tla:474 */
-	KV_CHOICE_REFILL_1_ELSE, /* KvSteps.tla:103 */
-	KV_CHOICE_REFILL_2, /* KvSteps.tla:87 */
-	KV_CHOICE_REFILL_2_ELSE, /* KvSteps.tla:87 */
-	KV_CHOICE_REFILL_3, /* KvSteps.tla:460 */
-	KV_CHOICE_REFILL_3_ELSE, /* KvSteps.tla:103 */
-	KV_CHOICE_REFILL_4, /* KvSteps.tla:478 */
-	KV_CHOICE_REFILL_4_ELSE, /* KvSteps.tla:103 */
-	KV_CHOICE_REFILL_5, /* KvSteps.tla:82 */
-	KV_CHOICE_REFILL_5_ELSE, /* KvSteps.tla:81 */
-	KV_CHOICE_REFILL_6, /* KvSteps.tla:99 */
-	KV_CHOICE_REFILL_6_ELSE, /* KvSteps.tla:99 */
+	KV_CHOICE_RECOLLECT_1 = KV_LEAVES, /* KvSteps.tla:61 */
+	KV_CHOICE_RECOLLECT_1_ELSE, /* KvSteps.tla:62 */
+	KV_CHOICE_RECOLLECT_2, /* KvSteps.tla:60 */
+	KV_CHOICE_RECOLLECT_2_ELSE, /* KvSteps.tla:61 */
+	KV_CHOICE_RECOLLECT_3, /* KvSteps.tla:64 */
+	KV_CHOICE_RECOLLECT_3_ELSE, /* KvSteps.tla:64 */
+	KV_CHOICE_ON_REQUEST_1, /* StoreSteps.tla:122 */
+	KV_CHOICE_ON_REQUEST_1_ELSE, /* StoreSteps.tla:102 */
+	KV_CHOICE_ON_REQUEST_2, /* StoreSteps.tla:86 */
+	KV_CHOICE_ON_REQUEST_2_ELSE, /* StoreSteps.tla:86 */
+	KV_CHOICE_ON_REQUEST_3, /* StoreSteps.tla:81 */
+	KV_CHOICE_ON_REQUEST_3_ELSE, /* StoreSteps.tla:80 */
+	KV_CHOICE_ON_REQUEST_4, /* StoreSteps.tla:153 */
+	KV_CHOICE_ON_REQUEST_4_ELSE, /* StoreSteps.tla:153 */
+	KV_CHOICE_ON_REQUEST_5, /* KvSteps.tla:24 */
+	KV_CHOICE_ON_REQUEST_5_ELSE, /* StoreSteps.tla:152 */
+	KV_CHOICE_ON_REQUEST_6, /* StoreSteps.tla:98 */
+	KV_CHOICE_ON_REQUEST_6_ELSE, /* StoreSteps.tla:98 */
+	KV_CHOICE_ON_REQUEST_7, /* StoreSteps.tla:153 */
+	KV_CHOICE_ON_REQUEST_7_ELSE, /* StoreSteps.tla:153 */
+	KV_CHOICE_ON_REQUEST_8, /* KvSteps.tla:24 */
+	KV_CHOICE_ON_REQUEST_8_ELSE, /* StoreSteps.tla:152 */
+	KV_CHOICE_ON_OPERATION_1, /* StoreSteps.tla:122 */
+	KV_CHOICE_ON_OPERATION_1_ELSE, /* StoreSteps.tla:102 */
+	KV_CHOICE_ON_OPERATION_2, /* StoreSteps.tla:86 */
+	KV_CHOICE_ON_OPERATION_2_ELSE, /* StoreSteps.tla:86 */
+	KV_CHOICE_ON_OPERATION_3, /* StoreSteps.tla:81 */
+	KV_CHOICE_ON_OPERATION_3_ELSE, /* StoreSteps.tla:80 */
+	KV_CHOICE_ON_OPERATION_4, /* StoreSteps.tla:98 */
+	KV_CHOICE_ON_OPERATION_4_ELSE, /* StoreSteps.tla:98 */
+	KV_CHOICE_NOTE_1, /* KvSteps.tla:49 */
+	KV_CHOICE_NOTE_1_ELSE, /* KvSteps.tla:50 */
+	KV_CHOICE_NOTE_2, /* KvSteps.tla:48 */
+	KV_CHOICE_NOTE_2_ELSE, /* KvSteps.tla:49 */
+	KV_CHOICE_NOTE_3, /* KvSteps.tla:47 */
+	KV_CHOICE_NOTE_3_ELSE, /* KvSteps.tla:48 */
+	KV_CHOICE_LIFT_1, /* StoreSteps.tla:281 */
+	KV_CHOICE_LIFT_1_ELSE, /* StoreSteps.tla:281 */
+	KV_CHOICE_STOW_1, /* StoreSteps.tla:326 */
+	KV_CHOICE_STOW_1_ELSE, /* StoreSteps.tla:326 */
+	KV_CHOICE_ON_COMPLETION_1, /* StoreSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_1_ELSE, /* StoreSteps.tla:376 */
+	KV_CHOICE_ON_COMPLETION_2, /* StoreSteps.tla:379 */
+	KV_CHOICE_ON_COMPLETION_2_ELSE, /* StoreSteps.tla:379 */
+	KV_CHOICE_ON_COMPLETION_3, /* StoreSteps.tla:379 */
+	KV_CHOICE_ON_COMPLETION_3_ELSE, /* StoreSteps.tla:379 */
+	KV_CHOICE_ON_COMPLETION_4, /* StoreSteps.tla:379 */
+	KV_CHOICE_ON_COMPLETION_4_ELSE, /* StoreSteps.tla:379 */
+	KV_CHOICE_ON_COMPLETION_5, /* StoreSteps.tla:122 */
+	KV_CHOICE_ON_COMPLETION_5_ELSE, /* StoreSteps.tla:102 */
+	KV_CHOICE_ON_COMPLETION_6, /* StoreSteps.tla:86 */
+	KV_CHOICE_ON_COMPLETION_6_ELSE, /* StoreSteps.tla:86 */
+	KV_CHOICE_ON_COMPLETION_7, /* StoreSteps.tla:379 */
+	KV_CHOICE_ON_COMPLETION_7_ELSE, /* StoreSteps.tla:379 */
+	KV_CHOICE_ON_COMPLETION_8, /* StoreSteps.tla:396 */
+	KV_CHOICE_ON_COMPLETION_8_ELSE, /* StoreSteps.tla:102 */
+	KV_CHOICE_ON_COMPLETION_9, /* StoreSteps.tla:340 */
+	KV_CHOICE_ON_COMPLETION_9_ELSE, /* StoreSteps.tla:341 */
+	KV_CHOICE_ON_COMPLETION_10, /* StoreSteps.tla:340 */
+	KV_CHOICE_ON_COMPLETION_10_ELSE, /* StoreSteps.tla:341 */
+	KV_CHOICE_ON_COMPLETION_11, /* StoreSteps.tla:57 */
+	KV_CHOICE_ON_COMPLETION_11_ELSE, /* StoreSteps.tla:57 */
+	KV_CHOICE_ON_COMPLETION_12, /* StoreSteps.tla:284 */
+	KV_CHOICE_ON_COMPLETION_12_ELSE, /* StoreSteps.tla:285 */
+	KV_CHOICE_ON_COMPLETION_13, /* StoreSteps.tla:365 */
+	KV_CHOICE_ON_COMPLETION_13_ELSE, /* StoreSteps.tla:365 */
+	KV_CHOICE_ON_COMPLETION_14, /* StoreSteps.tla:98 */
+	KV_CHOICE_ON_COMPLETION_14_ELSE, /* StoreSteps.tla:98 */
+	KV_CHOICE_ON_COMPLETION_15, /* StoreSteps.tla:366 */
+	KV_CHOICE_ON_COMPLETION_15_ELSE, /* StoreSteps.tla:366 */
+	KV_CHOICE_ON_COMPLETION_16, /* StoreSteps.tla:366 */
+	KV_CHOICE_ON_COMPLETION_16_ELSE, /* StoreSteps.tla:366 */
+	KV_CHOICE_ON_COMPLETION_17, /* StoreSteps.tla:365 */
+	KV_CHOICE_ON_COMPLETION_17_ELSE, /* StoreSteps.tla:365 */
+	KV_CHOICE_ON_COMPLETION_18, /* StoreSteps.tla:98 */
+	KV_CHOICE_ON_COMPLETION_18_ELSE, /* StoreSteps.tla:98 */
+	KV_CHOICE_ON_COMPLETION_19, /* StoreSteps.tla:410 */
+	KV_CHOICE_ON_COMPLETION_19_ELSE, /* StoreSteps.tla:410 */
+	KV_CHOICE_ON_COMPLETION_20, /* StoreSteps.tla:366 */
+	KV_CHOICE_ON_COMPLETION_20_ELSE, /* StoreSteps.tla:366 */
+	KV_CHOICE_ON_COMPLETION_21, /* StoreSteps.tla:366 */
+	KV_CHOICE_ON_COMPLETION_21_ELSE, /* StoreSteps.tla:366 */
+	KV_CHOICE_SETTLE_1, /* StoreSteps.tla:414 */
+	KV_CHOICE_SETTLE_1_ELSE, /* StoreSteps.tla:414 */
+	KV_CHOICE_SETTLE_2, /* StoreSteps.tla:415 */
+	KV_CHOICE_SETTLE_2_ELSE, /* StoreSteps.tla:415 */
+	KV_CHOICE_SETTLE_3, /* StoreSteps.tla:415 */
+	KV_CHOICE_SETTLE_3_ELSE, /* StoreSteps.tla:415 */
+	KV_CHOICE_SETTLE_4, /* StoreSteps.tla:414 */
+	KV_CHOICE_SETTLE_4_ELSE, /* StoreSteps.tla:414 */
+	KV_CHOICE_FIND_1, /* StoreSteps.tla:222 */
+	KV_CHOICE_FIND_1_ELSE, /* StoreSteps.tla:224 */
+	KV_CHOICE_FIND_2, /* StoreSteps.tla:224 */
+	KV_CHOICE_FIND_2_ELSE, /* StoreSteps.tla:224 */
+	KV_CHOICE_TAKE_1, /* StoreSteps.tla:455 */
+	KV_CHOICE_TAKE_1_ELSE, /* StoreSteps.tla:455 */
+	KV_CHOICE_REFILL_1, /* StoreSteps.tla:476 */
+	KV_CHOICE_REFILL_1_ELSE, /* StoreSteps.tla:102 */
+	KV_CHOICE_REFILL_2, /* StoreSteps.tla:86 */
+	KV_CHOICE_REFILL_2_ELSE, /* StoreSteps.tla:86 */
+	KV_CHOICE_REFILL_3, /* StoreSteps.tla:462 */
+	KV_CHOICE_REFILL_3_ELSE, /* StoreSteps.tla:102 */
+	KV_CHOICE_REFILL_4, /* StoreSteps.tla:480 */
+	KV_CHOICE_REFILL_4_ELSE, /* StoreSteps.tla:102 */
+	KV_CHOICE_REFILL_5, /* StoreSteps.tla:81 */
+	KV_CHOICE_REFILL_5_ELSE, /* StoreSteps.tla:80 */
+	KV_CHOICE_REFILL_6, /* StoreSteps.tla:98 */
+	KV_CHOICE_REFILL_6_ELSE, /* StoreSteps.tla:98 */
 	KV_BRANCHES,
 };
 

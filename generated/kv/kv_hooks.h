@@ -13,12 +13,16 @@
  *   struct kv_tail_cell *kv_tail_element(const void *tables, __u32 index)
  *   __u64 *kv_answer_element(const void *tables, __u32 index)
  *   struct kv_row_cell *kv_row_element(const void *tables, __u32 index)
+ *   __u64 *kv_noted_element(const void *tables, __u32 index)
+ *
+ * It also defines the functions for operations that are declared below.
  */
 #ifndef KV_HOOKS_H
 #define KV_HOOKS_H
 
 #include "kv_steps.h"
 #include "bpf/stepwise_hooks.h"
+#include "bpf/stepwise_operations.h"
 
 /* Authenticate on one cell of `credential`. */
 static __always_inline __u32 kv_authenticate_on_credential(__u64 *element,
@@ -101,12 +105,28 @@ static __always_inline __u32 kv_begin_on_session_retried(__u64 *element, struct 
 	return attempt.outcome;
 }
 
-/* Recall on one cell of `answer`. */
-static __always_inline __u32 kv_recall_on_answer(__u64 *element, struct kv_message *message)
+/* RecallOne on one cell of `answer`. */
+static __always_inline __u32 kv_recall_one_on_answer(__u64 *element, struct kv_message *message)
 {
 	const struct kv_answer_cell answer = kv_answer_cell_unpack(stepwise_load(element));
 
-	return kv_recall(&answer, message);
+	return kv_recall_one(&answer, message);
+}
+
+/* Recollect on one cell of `noted`. */
+static __always_inline __u32 kv_recollect_on_noted(__u64 *element, struct kv_message *message)
+{
+	const struct kv_noted_cell noted = kv_noted_cell_unpack(stepwise_load(element));
+
+	return kv_recollect(&noted, message);
+}
+
+/* Recalled on one cell of `answer`. */
+static __always_inline __u32 kv_recalled_on_answer(__u64 *element, struct kv_message *message)
+{
+	const struct kv_answer_cell answer = kv_answer_cell_unpack(stepwise_load(element));
+
+	return kv_recalled(&answer, message);
 }
 
 /* OnRequest on one cell of `bucket`. */
@@ -120,6 +140,55 @@ static __always_inline __u32 kv_on_request_on_bucket(struct kv_bucket_cell *elem
 	outcome = kv_on_request(element, message);
 	bpf_res_spin_unlock(&element->res_spin_lock);
 	return outcome;
+}
+
+/* OnFetched on one cell of `bucket`. */
+static __always_inline __u32 kv_on_fetched_on_bucket(struct kv_bucket_cell *element,
+						     struct kv_message *message)
+{
+	__u32 outcome;
+
+	if (bpf_res_spin_lock(&element->res_spin_lock))
+		return STEPWISE_CONTENDED;
+	outcome = kv_on_fetched(element, message);
+	bpf_res_spin_unlock(&element->res_spin_lock);
+	return outcome;
+}
+
+/* OnOperation on one cell of `bucket`. */
+static __always_inline __u32 kv_on_operation_on_bucket(struct kv_bucket_cell *element,
+						       struct kv_message *message)
+{
+	__u32 outcome;
+
+	if (bpf_res_spin_lock(&element->res_spin_lock))
+		return STEPWISE_CONTENDED;
+	outcome = kv_on_operation(element, message);
+	bpf_res_spin_unlock(&element->res_spin_lock);
+	return outcome;
+}
+
+/* Note on one cell of `noted`. */
+static __always_inline __u32 kv_note_on_noted(__u64 *element, struct kv_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct kv_noted_cell noted = kv_noted_cell_unpack(before);
+	const __u32 outcome = kv_note(&noted, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, kv_noted_cell_pack(&noted)))
+		return outcome;
+	return STEPWISE_CONTENDED;
+}
+
+/* Conclude on one cell of `answer`. */
+static __always_inline __u32 kv_conclude_on_answer(__u64 *element, struct kv_message *message)
+{
+	const struct kv_answer_cell answer = kv_answer_cell_unpack(stepwise_load(element));
+
+	return kv_conclude(&answer, message);
 }
 
 /* Remember on one cell of `answer`. */
@@ -503,17 +572,242 @@ static __always_inline __u32 kv_report_on_row(struct kv_row_cell *row, struct kv
 	return kv_report(row, message);
 }
 
+/* The operations of a message share this while a group runs for one after the other. */
+struct kv_operations {
+	struct stepwise_operations all;
+	struct kv_message whole;
+	struct kv_message message; /* its own fields, as they are handed on */
+	__u32 skipped;
+	bool lost;
+	__u32 needed_1[16]; /* indices of cells that operations need */
+};
+
+/*
+ * Where a message and its operations are. The number of operations is hidden, so that the verifier
+ * does not follow the groups once for each.
+ */
+struct kv_operations_run {
+	const void *tables;
+	void *packet;
+	struct kv_operations *operations;
+	STEPWISE_HIDDEN(__u32, count);
+};
+
+static __always_inline struct kv_operations *kv_operations_of(const struct kv_operations_run *run);
+static __always_inline unsigned char *kv_operation(const struct kv_operations_run *run,
+						   const struct kv_operations *operations,
+						   __u32 number);
+static __always_inline bool kv_has_operation(const struct kv_operations_run *run,
+					     const unsigned char *payload);
+static __always_inline void kv_operation_find(const struct kv_operations *operations, __u32 number,
+					      struct kv_message *message);
+
+/* Writes the fields that group 1 can have changed. Returns the change of a checksum over the
+ * operation. */
+static __always_inline __u64 kv_group_1_store(unsigned char *payload,
+					      const struct kv_message *message)
+{
+	__u64 change = 0;
+
+	change += stepwise_replace(payload, KV_OPERATION_KIND, 1, message->kind);
+	change += stepwise_replace(payload, KV_OPERATION_VERSION, 4, message->version);
+	return change;
+}
+
+/* The sections of group 1 for one operation. Returns false if the message is lost. */
+static __always_inline bool kv_group_1_on(const struct kv_operations_run *run,
+					  struct kv_operations *operations, unsigned char *payload,
+					  __u32 number)
+{
+	const void *tables = run->tables;
+	__u64 *noted;
+	struct kv_message *message = &operations->message;
+	struct kv_env operation_environment = {}, *environment = &operation_environment;
+	__u32 outcome;
+
+	environment->position = number;
+	kv_operation_decode(payload, message);
+	kv_operation_find(operations, number, message);
+
+	kv_note_place(&(const struct kv_answer_cell){}, message, environment);
+
+	noted = kv_noted_element(tables, message->note);
+	outcome = noted ? kv_recollect_on_noted(noted, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED) {
+		operations->lost = true;
+		return false;
+	}
+
+	operations->all.change +=
+		stepwise_sum_at(number * KV_OPERATION_SIZE, kv_group_1_store(payload, message));
+	return true;
+}
+
+static long kv_group_1(__u32 call, void *context)
+{
+	const struct kv_operations_run *run = context;
+	struct kv_operations *operations = kv_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = kv_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER; i++, number++, payload += KV_OPERATION_SIZE) {
+		if (number >= run->count.value || !kv_has_operation(run, payload))
+			return 1;
+		if (!kv_group_1_on(run, operations, payload, number))
+			return 1;
+		stepwise_join();
+	}
+	return 0;
+}
+
+/* Writes the fields that group 2 can have changed. Returns the change of a checksum over the
+ * operation. */
+static __always_inline __u64 kv_group_2_store(unsigned char *payload,
+					      const struct kv_message *message)
+{
+	__u64 change = 0;
+
+	change += stepwise_replace(payload, KV_OPERATION_KIND, 1, message->kind);
+	change += stepwise_replace(payload, KV_OPERATION_VERSION, 4, message->version);
+	change += stepwise_replace(payload, KV_OPERATION_LENGTH, 2, message->length);
+	change += stepwise_replace_block(payload, KV_OPERATION_VALUE, 40, message->value.bytes, 8);
+	return change;
+}
+
+/* The sections of group 2 for one operation. */
+static __always_inline void kv_group_2_on(const struct kv_operations_run *run,
+					  struct kv_operations *operations, unsigned char *payload,
+					  __u32 number)
+{
+	const void *tables = run->tables;
+	struct kv_bucket_cell *bucket;
+	struct kv_message *message = &operations->message;
+	__u32 skipped = 0;
+	__u32 outcome;
+
+	kv_operation_decode(payload, message);
+	kv_operation_find(operations, number, message);
+
+	bucket = kv_bucket_element(tables, message->slot);
+	outcome = bucket ? kv_on_fetched_on_bucket(bucket, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
+
+	operations->skipped |= skipped;
+	operations->all.change +=
+		stepwise_sum_at(number * KV_OPERATION_SIZE, kv_group_2_store(payload, message));
+}
+
+static long kv_group_2(__u32 call, void *context)
+{
+	const struct kv_operations_run *run = context;
+	struct kv_operations *operations = kv_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = kv_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER; i++, number++, payload += KV_OPERATION_SIZE) {
+		if (number >= run->count.value || !kv_has_operation(run, payload))
+			return 1;
+		kv_group_2_on(run, operations, payload, number);
+		stepwise_join();
+	}
+	return 0;
+}
+
+/* Writes the fields that group 3 can have changed. Returns the change of a checksum over the
+ * operation. */
+static __always_inline __u64 kv_group_3_store(unsigned char *payload,
+					      const struct kv_message *message)
+{
+	__u64 change = 0;
+
+	change += stepwise_replace(payload, KV_OPERATION_KIND, 1, message->kind);
+	change += stepwise_replace(payload, KV_OPERATION_VERSION, 4, message->version);
+	change += stepwise_replace(payload, KV_OPERATION_LENGTH, 2, message->length);
+	change += stepwise_replace_block(payload, KV_OPERATION_VALUE, 40, message->value.bytes, 8);
+	return change;
+}
+
+/* The sections of group 3 for one operation. Returns false if the message is lost. */
+static __always_inline bool kv_group_3_on(const struct kv_operations_run *run,
+					  struct kv_operations *operations, unsigned char *payload,
+					  __u32 number)
+{
+	const void *tables = run->tables;
+	struct kv_bucket_cell *bucket;
+	__u64 *noted;
+	struct kv_message *message = &operations->message;
+	struct kv_env operation_environment = {}, *environment = &operation_environment;
+	__u32 skipped = 0;
+	__u32 outcome;
+
+	environment->position = number;
+	kv_operation_decode(payload, message);
+	kv_operation_find(operations, number, message);
+
+	kv_note_place(&(const struct kv_answer_cell){}, message, environment);
+
+	bucket = kv_bucket_element(tables, message->slot);
+	outcome = bucket ? kv_on_operation_on_bucket(bucket, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
+
+	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
+	message->version = (__u32)stepwise_hide_zero(message->version);
+	noted = kv_noted_element(tables, message->note);
+	outcome = noted ? kv_note_on_noted(noted, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED) {
+		operations->lost = true;
+		return false;
+	}
+
+	operations->skipped |= skipped;
+	operations->all.change +=
+		stepwise_sum_at(number * KV_OPERATION_SIZE, kv_group_3_store(payload, message));
+	return true;
+}
+
+static long kv_group_3(__u32 call, void *context)
+{
+	const struct kv_operations_run *run = context;
+	struct kv_operations *operations = kv_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = kv_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER; i++, number++, payload += KV_OPERATION_SIZE) {
+		if (number >= run->count.value || !kv_has_operation(run, payload))
+			return 1;
+		if (!kv_group_3_on(run, operations, payload, number))
+			return 1;
+		stepwise_join();
+	}
+	return 0;
+}
+
 static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *message,
-					struct kv_env *environment)
+					struct kv_env *environment, struct kv_operations_run *run)
 {
 	__u64 *credential = kv_credential_element(tables, message->client);
 	__u64 *session = kv_session_element(tables, message->client);
 	__u64 *answer = kv_answer_element(tables, message->client);
-	struct kv_bucket_cell *bucket = kv_bucket_element(tables, message->slot);
+	struct kv_bucket_cell *bucket;
+	struct kv_operations *operations;
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !answer || !bucket)
+	if (!credential || !session || !answer)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED);
 
 	outcome = kv_authenticate_on_credential(credential, message);
@@ -527,14 +821,71 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 		return stepwise_end_at_leaf(outcome, KV_COUNTERS_XDP);
 
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
-	outcome = kv_recall_on_answer(answer, message);
+	outcome = kv_recall_one_on_answer(answer, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
 		return stepwise_end_at_leaf(outcome, KV_COUNTERS_XDP);
 
+	if (run->count.value && message->kind == KV_MESSAGE_KIND_GATHERED) {
+		operations = kv_operations_of(run);
+		if (!operations)
+			return stepwise_end(STEPWISE_DROP, KV_COUNTER_LOST);
+		operations->message.client = message->client;
+		operations->message.sequence = message->sequence;
+		operations->message.note = message->note;
+		operations->message.overtaken = message->overtaken;
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  kv_group_1, run);
+		message->note = operations->message.note;
+		message->overtaken = operations->message.overtaken;
+		if (operations->lost)
+			return stepwise_end(STEPWISE_DROP, KV_COUNTER_LOST);
+	}
+
+	if (message->kind == KV_MESSAGE_KIND_GATHERED) {
+		outcome = kv_recalled_on_answer(answer, message);
+		if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
+			return stepwise_end_at_leaf(outcome, KV_COUNTERS_XDP);
+	}
+
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
-	outcome = kv_on_request_on_bucket(bucket, message);
-	if (outcome == STEPWISE_CONTENDED)
-		skipped = STEPWISE_SKIPPED;
+	if (message->kind == KV_MESSAGE_KIND_GET || message->kind == KV_MESSAGE_KIND_INSERT ||
+	    message->kind == KV_MESSAGE_KIND_UPDATE || message->kind == KV_MESSAGE_KIND_DELETE) {
+		bucket = kv_bucket_element(tables, message->slot);
+		outcome = bucket ? kv_on_request_on_bucket(bucket, message) : STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			skipped = STEPWISE_SKIPPED;
+	}
+
+	if (run->count.value && message->kind == KV_MESSAGE_KIND_FETCH) {
+		operations = kv_operations_of(run);
+		if (!operations)
+			return stepwise_end(STEPWISE_DROP, KV_COUNTER_LOST);
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  kv_group_2, run);
+		skipped |= operations->skipped;
+	}
+
+	if (run->count.value && message->kind == KV_MESSAGE_KIND_GATHER) {
+		operations = kv_operations_of(run);
+		if (!operations)
+			return stepwise_end(STEPWISE_DROP, KV_COUNTER_LOST);
+		operations->message.client = message->client;
+		operations->message.sequence = message->sequence;
+		operations->message.spot = message->spot;
+		operations->message.done = message->done;
+		operations->message.note = message->note;
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  kv_group_3, run);
+		message->done = operations->message.done;
+		message->note = operations->message.note;
+		skipped |= operations->skipped;
+		if (operations->lost)
+			return stepwise_end(STEPWISE_DROP, KV_COUNTER_LOST);
+	}
+
+	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
+	if (message->kind == KV_MESSAGE_KIND_FETCH || message->kind == KV_MESSAGE_KIND_GATHER)
+		outcome = kv_conclude_on_answer(answer, message);
 
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
 	message->version = (__u32)stepwise_hide_zero(message->version);

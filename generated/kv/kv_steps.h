@@ -88,7 +88,8 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 		return stepwise_reply(KV_LEAF_BEGIN_4);
 	}
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
-	      message->kind == KV_MESSAGE_KIND_DELETE || message->kind == KV_MESSAGE_KIND_GET ||
+	      message->kind == KV_MESSAGE_KIND_DELETE || message->kind == KV_MESSAGE_KIND_GATHER ||
+	      message->kind == KV_MESSAGE_KIND_GET || message->kind == KV_MESSAGE_KIND_FETCH ||
 	      message->kind == KV_MESSAGE_KIND_RENEW || message->kind == KV_MESSAGE_KIND_CLOSE)) {
 		return stepwise_drop(KV_LEAF_BEGIN_NOT_A_REQUEST);
 	}
@@ -100,7 +101,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 		}
 		return stepwise_drop(KV_LEAF_BEGIN_NO_SESSION);
 	}
-	if (message->kind == KV_MESSAGE_KIND_GET)
+	if (message->kind == KV_MESSAGE_KIND_GET || message->kind == KV_MESSAGE_KIND_FETCH)
 		return stepwise_continue(KV_LEAF_BEGIN_8);
 	if (session->state == KV_SESSION_STATE_BUSY)
 		return stepwise_drop(KV_LEAF_BEGIN_IN_PROGRESS);
@@ -112,7 +113,8 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 		    session->outcome == KV_MESSAGE_KIND_DELETED ||
 		    session->outcome == KV_MESSAGE_KIND_ABSENT ||
 		    session->outcome == KV_MESSAGE_KIND_NO_ROOM ||
-		    session->outcome == KV_MESSAGE_KIND_TOO_LONG) {
+		    session->outcome == KV_MESSAGE_KIND_TOO_LONG ||
+		    session->outcome == KV_MESSAGE_KIND_GATHERED) {
 			message->kind = session->outcome;
 			return stepwise_continue(KV_LEAF_BEGIN_RECALLED);
 		}
@@ -145,21 +147,81 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_17));
 }
 
-/* Recall, KvSteps.tla:432 */
-static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer,
-				       struct kv_message *message)
+/* RecallOne, KvSteps.tla:67 */
+static __always_inline __u32 kv_recall_one(const struct kv_answer_cell *answer,
+					   struct kv_message *message)
 {
+	if (message->kind == KV_MESSAGE_KIND_GATHERED)
+		return stepwise_continue(KV_LEAF_RECALL_ONE_SEVERAL);
+	/* Recall, StoreSteps.tla:435 */
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
-	    message->kind == KV_MESSAGE_KIND_DELETE || message->kind == KV_MESSAGE_KIND_GET) {
-		return stepwise_continue(KV_LEAF_RECALL_1);
+	    message->kind == KV_MESSAGE_KIND_DELETE || message->kind == KV_MESSAGE_KIND_GATHER ||
+	    message->kind == KV_MESSAGE_KIND_GET || message->kind == KV_MESSAGE_KIND_FETCH) {
+		return stepwise_continue(KV_LEAF_RECALL_ONE_2);
 	}
 	if (answer->sequence != message->sequence)
-		return stepwise_drop(KV_LEAF_RECALL_MOVED_ON);
+		return stepwise_drop(KV_LEAF_RECALL_ONE_MOVED_ON);
 	message->version = answer->version;
-	return stepwise_reply(KV_LEAF_RECALL_3);
+	return stepwise_reply(KV_LEAF_RECALL_ONE_4);
 }
 
-/* LookUpOwn, KvSteps.tla:163 */
+/* NotePlace, KvSteps.tla:32 */
+static __always_inline __u32 kv_note_place(const struct kv_answer_cell *answer,
+					   struct kv_message *message,
+					   const struct kv_env *environment)
+{
+	(void)answer;
+	message->note = KV_OPERATIONS * message->client + environment->position;
+	return stepwise_continue(KV_LEAF_NOTE_PLACE_1);
+}
+
+/* Recollect, KvSteps.tla:54 */
+static __always_inline __u32 kv_recollect(const struct kv_noted_cell *noted,
+					  struct kv_message *message)
+{
+	if (noted->sequence != message->sequence) {
+		message->overtaken = true;
+		return stepwise_continue(KV_LEAF_RECOLLECT_OVERTAKEN);
+	}
+	if (noted->outcome == KV_NOTED_OUTCOME_TOO_LONG) {
+		message->kind = KV_MESSAGE_KIND_TOO_LONG;
+		return stepwise_continue(KV_LEAF_RECOLLECT_2);
+	}
+	if (noted->outcome == KV_NOTED_OUTCOME_DONE) {
+		message->version = noted->version;
+		if (STEPWISE_CHOOSE(KV_CHOICE_RECOLLECT_2,
+				    message->kind == KV_MESSAGE_KIND_INSERT)) {
+			message->kind = KV_MESSAGE_KIND_INSERTED;
+		} else if (STEPWISE_CHOOSE(KV_CHOICE_RECOLLECT_1,
+					   message->kind == KV_MESSAGE_KIND_UPDATE)) {
+			message->kind = KV_MESSAGE_KIND_UPDATED;
+		} else {
+			message->kind = KV_MESSAGE_KIND_DELETED;
+		}
+		return stepwise_continue(KV_LEAF_RECOLLECT_3);
+	}
+	if (noted->outcome == KV_NOTED_OUTCOME_REFUSED) {
+		message->version = noted->version;
+		if (STEPWISE_CHOOSE(KV_CHOICE_RECOLLECT_3, message->kind == KV_MESSAGE_KIND_INSERT))
+			message->kind = KV_MESSAGE_KIND_EXISTS;
+		else
+			message->kind = KV_MESSAGE_KIND_ABSENT;
+		return stepwise_continue(KV_LEAF_RECOLLECT_4);
+	}
+	return stepwise_continue(KV_LEAF_RECOLLECT_STILL_ALONE);
+}
+
+/* Recalled, KvSteps.tla:69 */
+static __always_inline __u32 kv_recalled(const struct kv_answer_cell *answer,
+					 const struct kv_message *message)
+{
+	(void)answer;
+	if (message->overtaken)
+		return stepwise_drop(KV_LEAF_RECALLED_MOVED_PAST);
+	return stepwise_reply(KV_LEAF_RECALLED_3);
+}
+
+/* LookUpOwn, StoreSteps.tla:162 */
 static __always_inline __u32 kv_on_request_look_up_own(const struct kv_bucket_cell *bucket,
 						       struct kv_message *message, __u8 way)
 {
@@ -182,7 +244,7 @@ static __always_inline __u32 kv_on_request_look_up_own(const struct kv_bucket_ce
 	return stepwise_continue(KV_LEAF_ON_REQUEST_WRITTEN);
 }
 
-/* OnEntry, KvSteps.tla:129 */
+/* OnEntry, StoreSteps.tla:128 */
 static __always_inline __u32 kv_on_request_on_entry(struct kv_bucket_cell *bucket,
 						    struct kv_message *message, __u8 way)
 {
@@ -264,7 +326,7 @@ static __always_inline __u32 kv_on_request_on_entry(struct kv_bucket_cell *bucke
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_10));
 }
 
-/* OnRequest, KvSteps.tla:199 */
+/* OnRequest, KvSteps.tla:22 */
 static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 					   struct kv_message *message)
 {
@@ -275,7 +337,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 	__u8 value_2;
 	__u8 way_3;
 
-	/* RequestIn, KvSteps.tla:199 */
+	/* RequestElse, KvSteps.tla:22 */
 	if (message->kind != KV_MESSAGE_KIND_GET && message->length > KV_VALUE_MAX) {
 		message->kind = KV_MESSAGE_KIND_TOO_LONG;
 		return stepwise_continue(KV_LEAF_ON_REQUEST_TOO_LONG);
@@ -386,14 +448,273 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:437 */
+/* RequestElse, StoreSteps.tla:183 */
+static __always_inline __u32 kv_on_fetched_request_else(struct kv_bucket_cell *bucket,
+							struct kv_message *message)
+{
+	__u8 way = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i = KV_WAYS; i >= 1; i--)
+		way = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i),
+							    KV_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i - 1], message->key),
+			i, way);
+	if (way > 0) {
+		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, way);
+		enum kv_mark marks_item_2;
+
+		if ((marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY) &&
+		    bucket->entries.items[stepwise_position(way, 4)].length > KV_SLOT_SIZE) {
+			return stepwise_continue(KV_LEAF_ON_FETCHED_2);
+		}
+		/* OnEntry, StoreSteps.tla:129 */
+		marks_item_2 = kv_mark_array_4_at(&bucket->marks, way);
+		if (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY) {
+			const __u32 version =
+				bucket->entries.items[stepwise_position(way, 4)].version;
+			const __u32 at = stepwise_position(way, 4);
+
+			bucket->used = bucket->used | (1U << (way - 1));
+			message->kind = KV_MESSAGE_KIND_VALUE;
+			message->version = version;
+			message->length = bucket->entries.items[at].length;
+			message->value = bucket->entries.items[at].value;
+			return stepwise_changed(stepwise_continue(KV_LEAF_ON_FETCHED_3));
+		}
+		message->kind = KV_MESSAGE_KIND_MISSING;
+		return stepwise_continue(KV_LEAF_ON_FETCHED_4);
+	}
+	if ((bucket->filter >> message->bit) & 1)
+		return stepwise_continue(KV_LEAF_ON_FETCHED_10);
+	message->kind = KV_MESSAGE_KIND_MISSING;
+	return stepwise_continue(KV_LEAF_ON_FETCHED_NEVER_SPILLED);
+}
+
+/* OnFetched, KvSteps.tla:38 */
+static __always_inline __u32 kv_on_fetched(struct kv_bucket_cell *bucket,
+					   struct kv_message *message)
+{
+	if (message->kind == KV_MESSAGE_KIND_GET)
+		return kv_on_fetched_request_else(bucket, message);
+	return stepwise_continue(KV_LEAF_ON_FETCHED_NOT_A_GET);
+}
+
+/* OnEntry, StoreSteps.tla:128 */
+static __always_inline __u32 kv_on_operation_on_entry(struct kv_bucket_cell *bucket,
+						      struct kv_message *message, __u8 way)
+{
+	const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
+	enum kv_mark marks_item_3;
+	__u32 version_3;
+
+	if (message->kind == KV_MESSAGE_KIND_GET) {
+		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, way);
+
+		if (marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY) {
+			const __u32 at = stepwise_position(way, 4);
+
+			bucket->used = bucket->used | (1U << (way - 1));
+			message->kind = KV_MESSAGE_KIND_VALUE;
+			message->version = version;
+			message->length = bucket->entries.items[at].length;
+			message->value = bucket->entries.items[at].value;
+			return stepwise_changed(stepwise_continue(KV_LEAF_ON_OPERATION_3));
+		}
+		message->kind = KV_MESSAGE_KIND_MISSING;
+		return stepwise_continue(KV_LEAF_ON_OPERATION_4);
+	}
+	if (message->kind == KV_MESSAGE_KIND_INSERT) {
+		const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, way);
+		__u32 at;
+
+		if (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY) {
+			message->kind = KV_MESSAGE_KIND_EXISTS;
+			message->version = version;
+			return stepwise_continue(KV_LEAF_ON_OPERATION_5);
+		}
+		at = stepwise_position(way, 4);
+		kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = bucket->floor + 1;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		message->kind = KV_MESSAGE_KIND_INSERTED;
+		message->version = bucket->floor + 1;
+		message->done = true;
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_OPERATION_6));
+	}
+	marks_item_3 = kv_mark_array_4_at(&bucket->marks, way);
+	if (!(marks_item_3 == KV_MARK_CLEAN || marks_item_3 == KV_MARK_DIRTY)) {
+		message->kind = KV_MESSAGE_KIND_ABSENT;
+		return stepwise_continue(KV_LEAF_ON_OPERATION_7);
+	}
+	if (message->kind == KV_MESSAGE_KIND_UPDATE) {
+		const __u32 version_2 =
+			bucket->entries.items[stepwise_position(way, 4)].version + 1;
+		const __u32 at = stepwise_position(way, 4);
+
+		kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = version_2;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		bucket->used = bucket->used | (1U << (way - 1));
+		message->kind = KV_MESSAGE_KIND_UPDATED;
+		message->version = version_2;
+		message->done = true;
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_OPERATION_8));
+	}
+	version_3 = bucket->entries.items[stepwise_position(way, 4)].version;
+	bucket->floor =
+		stepwise_choose(STEPWISE_CHOOSE(KV_CHOICE_ON_OPERATION_1,
+						stepwise_less_bit(bucket->floor, version_3)),
+				version_3, bucket->floor);
+	kv_mark_array_4_put(&bucket->marks, way,
+			    stepwise_choose(STEPWISE_CHOOSE(KV_CHOICE_ON_OPERATION_2,
+							    (bucket->filter >> message->bit) & 1),
+					    KV_MARK_GONE, KV_MARK_EMPTY));
+	message->kind = KV_MESSAGE_KIND_DELETED;
+	message->version = version_3;
+	message->done = true;
+	return stepwise_changed(stepwise_continue(KV_LEAF_ON_OPERATION_9));
+}
+
+/* RequestElse, StoreSteps.tla:181 */
+static __always_inline __u32 kv_on_operation_request_else(struct kv_bucket_cell *bucket,
+							  struct kv_message *message)
+{
+	__u8 way;
+	__u8 idle;
+	__u8 first;
+	__u8 room;
+
+	if (message->kind != KV_MESSAGE_KIND_GET && message->length > KV_VALUE_MAX) {
+		message->kind = KV_MESSAGE_KIND_TOO_LONG;
+		return stepwise_continue(KV_LEAF_ON_OPERATION_TOO_LONG);
+	}
+	way = 0;
+	STEPWISE_UNROLL
+	for (__u32 i = KV_WAYS; i >= 1; i--)
+		way = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i),
+							    KV_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i - 1], message->key),
+			i, way);
+	if (way > 0) {
+		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, way);
+
+		if (((marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY) &&
+		     bucket->entries.items[stepwise_position(way, 4)].length > KV_SLOT_SIZE) ||
+		    ((message->kind == KV_MESSAGE_KIND_INSERT ||
+		      message->kind == KV_MESSAGE_KIND_UPDATE) &&
+		     message->length > KV_SLOT_SIZE)) {
+			return stepwise_continue(KV_LEAF_ON_OPERATION_2);
+		}
+		return kv_on_operation_on_entry(bucket, message, way);
+	}
+	if ((bucket->filter >> message->bit) & 1)
+		return stepwise_continue(KV_LEAF_ON_OPERATION_10);
+	if (message->kind == KV_MESSAGE_KIND_GET) {
+		message->kind = KV_MESSAGE_KIND_MISSING;
+		return stepwise_continue(KV_LEAF_ON_OPERATION_NEVER_SPILLED);
+	}
+	if (message->kind != KV_MESSAGE_KIND_INSERT) {
+		message->kind = KV_MESSAGE_KIND_ABSENT;
+		return stepwise_continue(KV_LEAF_ON_OPERATION_NOT_SPILLED);
+	}
+	idle = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_2 = KV_WAYS; i_2 >= 1; i_2--)
+		idle = stepwise_choose(
+			stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_EMPTY) |
+				(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2),
+						    KV_MARK_CLEAN) &
+				 stepwise_not_bit((bucket->used >> (i_2 - 1)) & 1)),
+			i_2, idle);
+	first = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_3 = KV_WAYS; i_3 >= 1; i_3--)
+		first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3),
+							   KV_MARK_CLEAN),
+					i_3, first);
+	room = stepwise_choose(
+		STEPWISE_CHOOSE(KV_CHOICE_ON_OPERATION_3, stepwise_less_bit(0, idle)), idle, first);
+	if (room > 0 && !(message->length > KV_SLOT_SIZE)) {
+		const __u32 at = stepwise_position(room, 4);
+
+		kv_mark_array_4_put(&bucket->marks, room, KV_MARK_DIRTY);
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = bucket->floor + 1;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		if (STEPWISE_CHOOSE(KV_CHOICE_ON_OPERATION_4, (bucket->used >> (room - 1)) & 1))
+			bucket->used = 0;
+		message->kind = KV_MESSAGE_KIND_INSERTED;
+		message->version = bucket->floor + 1;
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_OPERATION_13));
+	}
+	return stepwise_continue(KV_LEAF_ON_OPERATION_FULL);
+}
+
+/* OnOperation, KvSteps.tla:41 */
+static __always_inline __u32 kv_on_operation(struct kv_bucket_cell *bucket,
+					     struct kv_message *message)
+{
+	if (message->kind == KV_MESSAGE_KIND_GET || message->kind == KV_MESSAGE_KIND_INSERT ||
+	    message->kind == KV_MESSAGE_KIND_UPDATE || message->kind == KV_MESSAGE_KIND_DELETE) {
+		return kv_on_operation_request_else(bucket, message);
+	}
+	return stepwise_continue(KV_LEAF_ON_OPERATION_NEITHER);
+}
+
+/* Note, KvSteps.tla:44 */
+static __always_inline __u32 kv_note(struct kv_noted_cell *noted, const struct kv_message *message)
+{
+	noted->sequence = message->sequence;
+	noted->version = message->version;
+	if (STEPWISE_CHOOSE(KV_CHOICE_NOTE_3, message->kind == KV_MESSAGE_KIND_INSERTED ||
+						      message->kind == KV_MESSAGE_KIND_UPDATED ||
+						      message->kind == KV_MESSAGE_KIND_DELETED)) {
+		noted->outcome = KV_NOTED_OUTCOME_DONE;
+	} else if (STEPWISE_CHOOSE(KV_CHOICE_NOTE_2,
+				   message->kind == KV_MESSAGE_KIND_EXISTS ||
+					   message->kind == KV_MESSAGE_KIND_ABSENT)) {
+		noted->outcome = KV_NOTED_OUTCOME_REFUSED;
+	} else if (STEPWISE_CHOOSE(KV_CHOICE_NOTE_1, message->kind == KV_MESSAGE_KIND_TOO_LONG)) {
+		noted->outcome = KV_NOTED_OUTCOME_TOO_LONG;
+	} else {
+		noted->outcome = KV_NOTED_OUTCOME_ALONE;
+	}
+	return stepwise_changed(stepwise_continue(KV_LEAF_NOTE_1));
+}
+
+/* Conclude, KvSteps.tla:74 */
+static __always_inline __u32 kv_conclude(const struct kv_answer_cell *answer,
+					 struct kv_message *message)
+{
+	(void)answer;
+	if (message->kind == KV_MESSAGE_KIND_FETCH) {
+		message->kind = KV_MESSAGE_KIND_FETCHED;
+		return stepwise_continue(KV_LEAF_CONCLUDE_1);
+	}
+	message->kind = KV_MESSAGE_KIND_GATHERED;
+	return stepwise_continue(KV_LEAF_CONCLUDE_2);
+}
+
+/* Remember, StoreSteps.tla:439 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer,
 					 const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
 	    message->kind == KV_MESSAGE_KIND_UPDATED || message->kind == KV_MESSAGE_KIND_DELETED ||
 	    message->kind == KV_MESSAGE_KIND_ABSENT || message->kind == KV_MESSAGE_KIND_NO_ROOM ||
-	    message->kind == KV_MESSAGE_KIND_TOO_LONG) {
+	    message->kind == KV_MESSAGE_KIND_TOO_LONG ||
+	    message->kind == KV_MESSAGE_KIND_GATHERED) {
 		answer->sequence = message->sequence;
 		answer->version = message->version;
 		return stepwise_changed(stepwise_continue(KV_LEAF_REMEMBER_1));
@@ -408,14 +729,17 @@ static __always_inline __u32 kv_end(struct kv_session_cell *session,
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
 	    message->kind == KV_MESSAGE_KIND_UPDATED || message->kind == KV_MESSAGE_KIND_DELETED ||
 	    message->kind == KV_MESSAGE_KIND_ABSENT || message->kind == KV_MESSAGE_KIND_NO_ROOM ||
-	    message->kind == KV_MESSAGE_KIND_TOO_LONG || message->kind == KV_MESSAGE_KIND_OPENED) {
+	    message->kind == KV_MESSAGE_KIND_TOO_LONG ||
+	    message->kind == KV_MESSAGE_KIND_GATHERED || message->kind == KV_MESSAGE_KIND_OPENED) {
 		session->state = KV_SESSION_STATE_IDLE;
 		session->outcome = message->kind;
 		return stepwise_changed(stepwise_reply(KV_LEAF_END_1));
 	}
-	if (message->kind == KV_MESSAGE_KIND_VALUE || message->kind == KV_MESSAGE_KIND_MISSING)
+	if (message->kind == KV_MESSAGE_KIND_VALUE || message->kind == KV_MESSAGE_KIND_MISSING ||
+	    message->kind == KV_MESSAGE_KIND_FETCHED) {
 		return stepwise_reply(KV_LEAF_END_2);
-	if (message->kind == KV_MESSAGE_KIND_GET)
+	}
+	if (message->kind == KV_MESSAGE_KIND_GET || message->kind == KV_MESSAGE_KIND_FETCH)
 		return stepwise_forward(KV_LEAF_END_3);
 	session->state = KV_SESSION_STATE_FORWARDED;
 	return stepwise_changed(stepwise_forward(KV_LEAF_END_4));
@@ -473,7 +797,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:328 */
+/* Claim, StoreSteps.tla:330 */
 static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT ||
@@ -489,7 +813,7 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:286 */
+/* Lift, StoreSteps.tla:288 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket,
 				     struct kv_message *message)
 {
@@ -528,7 +852,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket,
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:313 */
+/* Stow, StoreSteps.tla:315 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -591,7 +915,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnEntry, KvSteps.tla:129 */
+/* OnEntry, StoreSteps.tla:128 */
 static __always_inline __u32 kv_on_completion_on_entry(struct kv_bucket_cell *bucket,
 						       struct kv_message *message, __u8 own)
 {
@@ -704,7 +1028,7 @@ static __always_inline __u32 kv_on_completion_on_entry(struct kv_bucket_cell *bu
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_11));
 }
 
-/* OnCompletion, KvSteps.tla:359 */
+/* OnCompletion, StoreSteps.tla:361 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 					      struct kv_message *message)
 {
@@ -738,7 +1062,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 				(message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:350 */
+			/* Untailed, StoreSteps.tla:352 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -831,7 +1155,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > KV_SLOT_SIZE && !message->claimed) {
-		/* Untailed, KvSteps.tla:350 */
+		/* Untailed, StoreSteps.tla:352 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -934,7 +1258,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:411 */
+/* Settle, StoreSteps.tla:413 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= KV_PAGE_SIZE;
@@ -965,7 +1289,7 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:423 */
+/* Shelve, StoreSteps.tla:425 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf,
 				       const struct kv_message *message)
 {
@@ -1025,7 +1349,7 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session,
 	return stepwise_drop(KV_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:447 */
+/* Take, StoreSteps.tla:449 */
 static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_message *message)
 {
 	if (row->fate != KV_ROW_FATE_PENDING)
@@ -1046,7 +1370,7 @@ static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_me
 	return stepwise_continue(KV_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:463 */
+/* Refill, StoreSteps.tla:465 */
 static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	__u8 own;
@@ -1162,7 +1486,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 	return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_10));
 }
 
-/* Overflow, KvSteps.tla:482 */
+/* Overflow, StoreSteps.tla:484 */
 static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_message *message)
 {
 	__u8 own;
@@ -1237,7 +1561,7 @@ static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_me
 	return stepwise_continue(KV_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:506 */
+/* Report, StoreSteps.tla:508 */
 static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_message *message)
 {
 	row->fate = message->fate;
@@ -1248,7 +1572,7 @@ static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_
 
 /* --- Steps of the daemon --------------------------------------------------------------- */
 
-/* Decided, KvSteps.tla:211 */
+/* Decided, StoreSteps.tla:213 */
 static __always_inline __u32 kv_find_decided(const struct kv_page_cell *page,
 					     struct kv_message *message, __u8 old, __u8 vacant)
 {
@@ -1292,7 +1616,7 @@ static __always_inline __u32 kv_find_decided(const struct kv_page_cell *page,
 	return stepwise_reply(KV_LEAF_FIND_10);
 }
 
-/* Decided, KvSteps.tla:211 */
+/* Decided, StoreSteps.tla:213 */
 static __always_inline __u32 kv_find_decided_2(const struct kv_page_cell *page,
 					       struct kv_message *message, __u8 own, __u8 old,
 					       __u8 vacant)
@@ -1343,7 +1667,7 @@ static __always_inline __u32 kv_find_decided_2(const struct kv_page_cell *page,
 	return stepwise_reply(KV_LEAF_FIND_12);
 }
 
-/* Decided, KvSteps.tla:211 */
+/* Decided, StoreSteps.tla:213 */
 static __always_inline __u32 kv_find_decided_3(const struct kv_page_cell *page,
 					       struct kv_message *message, __u8 own, __u8 old,
 					       __u8 vacant)
@@ -1393,7 +1717,7 @@ static __always_inline __u32 kv_find_decided_3(const struct kv_page_cell *page,
 	return stepwise_reply(KV_LEAF_FIND_14);
 }
 
-/* Find, KvSteps.tla:215 */
+/* Find, StoreSteps.tla:217 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 				     const struct kv_env *environment)
 {
@@ -1507,7 +1831,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	return kv_find_decided_3(page, message, own, old, vacant);
 }
 
-/* Reserve, KvSteps.tla:256 */
+/* Reserve, StoreSteps.tla:258 */
 static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	__u8 free;
@@ -1535,7 +1859,7 @@ static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_m
 	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:264 */
+/* Keep, StoreSteps.tla:266 */
 static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message,
 				     const struct kv_env *environment)
 {

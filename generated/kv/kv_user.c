@@ -25,6 +25,7 @@ enum {
 	KV_TABLE_TAIL,
 	KV_TABLE_ANSWER,
 	KV_TABLE_ROW,
+	KV_TABLE_NOTED,
 };
 
 static __always_inline __u64 *kv_credential_element(const void *tables, __u32 index)
@@ -76,7 +77,59 @@ static __always_inline __u64 *kv_answer_element(const void *tables, __u32 index)
 	return index < KV_CAPACITY_ANSWER ? (__u64 *)opened->memory[KV_TABLE_ANSWER] + index : NULL;
 }
 
+static __always_inline __u64 *kv_noted_element(const void *tables, __u32 index)
+{
+	const struct stepwise_tables *opened = tables;
+
+	return index < KV_CAPACITY_NOTED ? (__u64 *)opened->memory[KV_TABLE_NOTED] + index : NULL;
+}
+
 #include "kv_hooks.h"
+
+static __always_inline struct kv_operations *kv_operations_of(const struct kv_operations_run *run)
+{
+	return run->operations;
+}
+
+static __always_inline unsigned char *kv_operation(const struct kv_operations_run *run,
+						   const struct kv_operations *operations,
+						   __u32 number)
+{
+	(void)operations;
+	return (unsigned char *)run->packet + KV_WIRE_SIZE + (size_t)number * KV_OPERATION_SIZE;
+}
+
+static __always_inline bool kv_has_operation(const struct kv_operations_run *run,
+					     const unsigned char *payload)
+{
+	(void)run, (void)payload;
+	return true;
+}
+
+/* The decoder has computed them. */
+static __always_inline void kv_operation_find(const struct kv_operations *operations, __u32 number,
+					      struct kv_message *message)
+{
+	(void)operations, (void)number, (void)message;
+}
+
+/* Returns true if a payload has as many operations as it says, each with values of its fields'
+ * types, or else its tail. */
+static bool kv_are_operations_valid(unsigned char *payload, size_t size)
+{
+	const __u32 count = kv_message_operations(payload);
+	const struct kv_operations_run run = { .packet = payload };
+	struct kv_message message;
+
+	if (!count)
+		return size == KV_WIRE_SIZE + kv_message_tail_size(payload);
+	if (count > KV_OPERATIONS_MAX || size != KV_WIRE_SIZE + (size_t)count * KV_OPERATION_SIZE)
+		return false;
+	for (__u32 number = 0; number < count; number++)
+		if (!kv_operation_decode(kv_operation(&run, NULL, number), &message))
+			return false;
+	return true;
+}
 
 static void kv_env_set(struct kv_env *to, const struct stepwise_environment *from)
 {
@@ -179,17 +232,24 @@ static enum stepwise_verdict kv_xdp_message(const struct stepwise_tables *tables
 {
 	struct kv_env env;
 	struct kv_message message;
+	struct kv_operations operations = {};
+	struct kv_operations_run run = { .tables = tables,
+					 .packet = payload,
+					 .operations = &operations };
 
-	if (*size != KV_WIRE_SIZE + kv_message_tail_size(payload))
+	if (!kv_are_operations_valid(payload, *size))
 		return STEPWISE_DROP;
+	run.count.value = kv_message_operations(payload);
 	if (!kv_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	kv_env_set(&env, environment);
-	switch (stepwise_verdict(kv_run_xdp(tables, &message, &env))) {
+	switch (stepwise_verdict(kv_run_xdp(tables, &message, &env, &run))) {
 	case STEPWISE_REPLY:
 		kv_message_encode_answer(payload, &message);
 		return STEPWISE_REPLY;
 	case STEPWISE_FORWARD:
+		if (run.count.value)
+			return STEPWISE_DROP;
 		kv_message_encode_forwarded(payload, &message);
 		return STEPWISE_FORWARD;
 	default:
@@ -284,6 +344,13 @@ static const struct stepwise_table kv_tables[] = {
 		.mmapable = true,
 		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
+	[KV_TABLE_NOTED] = {
+		.name = "noted",
+		.capacity = KV_CAPACITY_NOTED,
+		.element_size = sizeof(__u64),
+		.mmapable = true,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
+	},
 };
 
 static const char *const kv_counters[] = KV_COUNTER_NAMES;
@@ -334,7 +401,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.sweep_size = offsetof(struct kv_message, tail), /* the programs' message ends here */
 	.sweep_period_ms = 250,
 	.compares_addresses = true,
-	.layout_id = 0xa73144a9453907b8,
+	.layout_id = 0x8224e1c88c0c14cf,
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
 	.tells_peers = true,
@@ -342,7 +409,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.takes_tokens = true,
 	.token_at = KV_WIRE_SECRET,
 	.tables = kv_tables,
-	.table_count = 8,
+	.table_count = 9,
 	.counters = kv_counters,
 	.counter_count = KV_COUNTERS,
 	.passes = kv_passes,
@@ -351,6 +418,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.xdp_program = "kv_xdp",
 	.tc_program = "kv_tc",
 	.ahead_program = "kv_ahead",
+	.gathered_program = "kv_gathered",
 	.on_forwarded = kv_on_forwarded_message,
 	.run_xdp = kv_xdp_message,
 	.run_tc = kv_tc_message,

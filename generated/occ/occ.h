@@ -432,8 +432,8 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:129 */
 	OCC_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:133 */
 	OCC_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:139 */
-	OCC_LEAF_RECALL_MOVED_ON, /* Drop, KvSteps.tla:434 */
-	OCC_LEAF_RECALL_3, /* Reply, KvSteps.tla:435 */
+	OCC_LEAF_RECALL_MOVED_ON, /* Drop, StoreSteps.tla:436 */
+	OCC_LEAF_RECALL_3, /* Reply, StoreSteps.tla:437 */
 	OCC_LEAF_END_1, /* Reply, SessionSteps.tla:154 */
 	OCC_LEAF_END_2, /* Reply, SessionSteps.tla:156 */
 	OCC_LEAF_END_3, /* Forward, SessionSteps.tla:158 */
@@ -446,7 +446,7 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:119 */
 	OCC_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:126 */
 	OCC_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:144 */
-	OCC_LEAF_RECALL_1, /* Continue, KvSteps.tla:433 */
+	OCC_LEAF_RECALL_1, /* Continue, StoreSteps.tla:435 */
 	OCC_LEAF_ENTER_PLACE_TAKEN, /* Continue, OccSteps.tla:57 */
 	OCC_LEAF_ENTER_UNSETTLED, /* Continue, OccSteps.tla:58 */
 	OCC_LEAF_ENTER_LOCK_TOO_LONG, /* Continue, OccSteps.tla:59 */
@@ -475,26 +475,26 @@ enum occ_leaf {
 	OCC_LEAF_ON_OCC_REQUEST_16, /* Continue, OccSteps.tla:182 */
 	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED, /* Continue, OccSteps.tla:184 */
 	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE, /* Continue, OccSteps.tla:186 */
-	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG, /* Continue, KvSteps.tla:182 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ, /* Continue, KvSteps.tla:164 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITTEN, /* Continue, KvSteps.tla:168 */
-	OCC_LEAF_ON_OCC_REQUEST_22, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_REQUEST_23, /* Continue, KvSteps.tla:135 */
-	OCC_LEAF_ON_OCC_REQUEST_24, /* Continue, KvSteps.tla:138 */
-	OCC_LEAF_ON_OCC_REQUEST_25, /* Continue, KvSteps.tla:139 */
-	OCC_LEAF_ON_OCC_REQUEST_26, /* Continue, KvSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_27, /* Continue, KvSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_28, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_REQUEST_29, /* Continue, KvSteps.tla:188 */
-	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED, /* Continue, KvSteps.tla:190 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED, /* Continue, KvSteps.tla:192 */
-	OCC_LEAF_ON_OCC_REQUEST_32, /* Continue, KvSteps.tla:194 */
-	OCC_LEAF_ON_OCC_REQUEST_FULL, /* Continue, KvSteps.tla:197 */
+	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG, /* Continue, StoreSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ, /* Continue, StoreSteps.tla:163 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITTEN, /* Continue, StoreSteps.tla:167 */
+	OCC_LEAF_ON_OCC_REQUEST_22, /* Continue, StoreSteps.tla:130 */
+	OCC_LEAF_ON_OCC_REQUEST_23, /* Continue, StoreSteps.tla:134 */
+	OCC_LEAF_ON_OCC_REQUEST_24, /* Continue, StoreSteps.tla:137 */
+	OCC_LEAF_ON_OCC_REQUEST_25, /* Continue, StoreSteps.tla:138 */
+	OCC_LEAF_ON_OCC_REQUEST_26, /* Continue, StoreSteps.tla:140 */
+	OCC_LEAF_ON_OCC_REQUEST_27, /* Continue, StoreSteps.tla:142 */
+	OCC_LEAF_ON_OCC_REQUEST_28, /* Continue, StoreSteps.tla:144 */
+	OCC_LEAF_ON_OCC_REQUEST_29, /* Continue, StoreSteps.tla:188 */
+	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED, /* Continue, StoreSteps.tla:190 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED, /* Continue, StoreSteps.tla:192 */
+	OCC_LEAF_ON_OCC_REQUEST_32, /* Continue, StoreSteps.tla:194 */
+	OCC_LEAF_ON_OCC_REQUEST_FULL, /* Continue, StoreSteps.tla:197 */
 	OCC_LEAF_LEAVE_1, /* Continue, OccSteps.tla:85 */
 	OCC_LEAF_LEAVE_2, /* Continue, OccSteps.tla:86 */
 	OCC_LEAF_LEAVE_3, /* Continue, OccSteps.tla:87 */
-	OCC_LEAF_REMEMBER_1, /* Continue, KvSteps.tla:439 */
-	OCC_LEAF_REMEMBER_2, /* Continue, KvSteps.tla:440 */
+	OCC_LEAF_REMEMBER_1, /* Continue, StoreSteps.tla:441 */
+	OCC_LEAF_REMEMBER_2, /* Continue, StoreSteps.tla:442 */
 	OCC_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:195 */
 	OCC_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:196 */
 	OCC_LEAF_RESUME_1, /* Continue, SessionSteps.tla:201 */
@@ -502,21 +502,21 @@ enum occ_leaf {
 	OCC_LEAF_RESUME_3, /* Continue, SessionSteps.tla:208 */
 	OCC_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:213 */
 	OCC_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:214 */
-	OCC_LEAF_CLAIM_1, /* Continue, KvSteps.tla:329 */
-	OCC_LEAF_CLAIM_OVERWRITTEN, /* Continue, KvSteps.tla:330 */
-	OCC_LEAF_CLAIM_3, /* Continue, KvSteps.tla:331 */
-	OCC_LEAF_LIFT_1, /* Continue, KvSteps.tla:287 */
-	OCC_LEAF_LIFT_2, /* Continue, KvSteps.tla:294 */
-	OCC_LEAF_LIFT_REPLACED, /* Continue, KvSteps.tla:295 */
-	OCC_LEAF_LIFT_4, /* Continue, KvSteps.tla:297 */
-	OCC_LEAF_STOW_PAGE_FULL, /* Continue, KvSteps.tla:318 */
-	OCC_LEAF_STOW_ENTRY_TAKEN, /* Continue, KvSteps.tla:319 */
-	OCC_LEAF_STOW_3, /* Continue, KvSteps.tla:320 */
-	OCC_LEAF_STOW_OLD_ONE_GONE, /* Continue, KvSteps.tla:321 */
-	OCC_LEAF_STOW_5, /* Continue, KvSteps.tla:322 */
-	OCC_LEAF_STOW_6, /* Continue, KvSteps.tla:323 */
-	OCC_LEAF_STOW_OLD_ONE_MOVED, /* Continue, KvSteps.tla:324 */
-	OCC_LEAF_STOW_8, /* Continue, KvSteps.tla:325 */
+	OCC_LEAF_CLAIM_1, /* Continue, StoreSteps.tla:331 */
+	OCC_LEAF_CLAIM_OVERWRITTEN, /* Continue, StoreSteps.tla:332 */
+	OCC_LEAF_CLAIM_3, /* Continue, StoreSteps.tla:333 */
+	OCC_LEAF_LIFT_1, /* Continue, StoreSteps.tla:289 */
+	OCC_LEAF_LIFT_2, /* Continue, StoreSteps.tla:296 */
+	OCC_LEAF_LIFT_REPLACED, /* Continue, StoreSteps.tla:297 */
+	OCC_LEAF_LIFT_4, /* Continue, StoreSteps.tla:299 */
+	OCC_LEAF_STOW_PAGE_FULL, /* Continue, StoreSteps.tla:320 */
+	OCC_LEAF_STOW_ENTRY_TAKEN, /* Continue, StoreSteps.tla:321 */
+	OCC_LEAF_STOW_3, /* Continue, StoreSteps.tla:322 */
+	OCC_LEAF_STOW_OLD_ONE_GONE, /* Continue, StoreSteps.tla:323 */
+	OCC_LEAF_STOW_5, /* Continue, StoreSteps.tla:324 */
+	OCC_LEAF_STOW_6, /* Continue, StoreSteps.tla:325 */
+	OCC_LEAF_STOW_OLD_ONE_MOVED, /* Continue, StoreSteps.tla:326 */
+	OCC_LEAF_STOW_8, /* Continue, StoreSteps.tla:327 */
 	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY, /* Continue, OccSteps.tla:123 */
 	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION, /* Continue, OccSteps.tla:125 */
 	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED, /* Continue, OccSteps.tla:127 */
@@ -535,60 +535,60 @@ enum occ_leaf {
 	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED, /* Continue, OccSteps.tla:233 */
 	OCC_LEAF_ON_OCC_COMPLETION_17, /* Continue, OccSteps.tla:236 */
 	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE, /* Continue, OccSteps.tla:237 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT, /* Continue, KvSteps.tla:350 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED, /* Continue, KvSteps.tla:350 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL, /* Continue, KvSteps.tla:375 */
-	OCC_LEAF_ON_OCC_COMPLETION_23, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_COMPLETION_24, /* Continue, KvSteps.tla:135 */
-	OCC_LEAF_ON_OCC_COMPLETION_25, /* Continue, KvSteps.tla:138 */
-	OCC_LEAF_ON_OCC_COMPLETION_26, /* Continue, KvSteps.tla:139 */
-	OCC_LEAF_ON_OCC_COMPLETION_27, /* Continue, KvSteps.tla:141 */
-	OCC_LEAF_ON_OCC_COMPLETION_28, /* Continue, KvSteps.tla:143 */
-	OCC_LEAF_ON_OCC_COMPLETION_29, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_COMPLETION_LATE, /* Continue, KvSteps.tla:379 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER, /* Continue, KvSteps.tla:381 */
-	OCC_LEAF_ON_OCC_COMPLETION_32, /* Continue, KvSteps.tla:383 */
-	OCC_LEAF_ON_OCC_COMPLETION_33, /* Continue, KvSteps.tla:385 */
-	OCC_LEAF_ON_OCC_COMPLETION_34, /* Continue, KvSteps.tla:387 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED, /* Continue, KvSteps.tla:390 */
-	OCC_LEAF_ON_OCC_COMPLETION_37, /* Continue, KvSteps.tla:394 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED, /* Continue, KvSteps.tla:397 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2, /* Continue, KvSteps.tla:350 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2, /* Continue, KvSteps.tla:350 */
-	OCC_LEAF_ON_OCC_COMPLETION_41, /* Continue, KvSteps.tla:401 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY, /* Continue, KvSteps.tla:403 */
-	OCC_LEAF_ON_OCC_COMPLETION_43, /* Continue, KvSteps.tla:405 */
-	OCC_LEAF_ON_OCC_COMPLETION_44, /* Continue, KvSteps.tla:407 */
-	OCC_LEAF_SETTLE_1, /* Continue, KvSteps.tla:417 */
-	OCC_LEAF_SETTLE_2, /* Continue, KvSteps.tla:418 */
-	OCC_LEAF_SETTLE_3, /* Continue, KvSteps.tla:419 */
-	OCC_LEAF_SETTLE_4, /* Continue, KvSteps.tla:420 */
-	OCC_LEAF_SHELVE_1, /* Continue, KvSteps.tla:424 */
-	OCC_LEAF_SHELVE_2, /* Continue, KvSteps.tla:425 */
-	OCC_LEAF_SHELVE_3, /* Continue, KvSteps.tla:426 */
-	OCC_LEAF_FIND_1, /* Reply, KvSteps.tla:225 */
-	OCC_LEAF_FIND_2, /* Reply, KvSteps.tla:225 */
-	OCC_LEAF_FIND_3, /* Reply, KvSteps.tla:225 */
-	OCC_LEAF_FIND_4, /* Reply, KvSteps.tla:225 */
-	OCC_LEAF_FIND_NOT_FORWARDED, /* Drop, KvSteps.tla:226 */
-	OCC_LEAF_FIND_NOT_SEEN, /* Drop, KvSteps.tla:227 */
-	OCC_LEAF_FIND_7, /* Continue, KvSteps.tla:229 */
-	OCC_LEAF_FIND_ON_ITS_WAY, /* Drop, KvSteps.tla:231 */
-	OCC_LEAF_FIND_9, /* Continue, KvSteps.tla:211 */
-	OCC_LEAF_FIND_10, /* Reply, KvSteps.tla:211 */
-	OCC_LEAF_FIND_11, /* Continue, KvSteps.tla:211 */
-	OCC_LEAF_FIND_12, /* Reply, KvSteps.tla:211 */
-	OCC_LEAF_FIND_PINNED_ELSEWHERE, /* Reply, KvSteps.tla:242 */
-	OCC_LEAF_FIND_14, /* Reply, KvSteps.tla:244 */
-	OCC_LEAF_FIND_15, /* Continue, KvSteps.tla:211 */
-	OCC_LEAF_FIND_16, /* Reply, KvSteps.tla:211 */
-	OCC_LEAF_RESERVE_1, /* Continue, KvSteps.tla:259 */
-	OCC_LEAF_RESERVE_SHELF_FULL, /* Continue, KvSteps.tla:260 */
-	OCC_LEAF_RESERVE_3, /* Continue, KvSteps.tla:261 */
-	OCC_LEAF_KEEP_1, /* Reply, KvSteps.tla:265 */
-	OCC_LEAF_KEEP_2, /* Reply, KvSteps.tla:268 */
-	OCC_LEAF_KEEP_ELSEWHERE, /* Reply, KvSteps.tla:269 */
-	OCC_LEAF_KEEP_4, /* Reply, KvSteps.tla:270 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT, /* Continue, StoreSteps.tla:352 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED, /* Continue, StoreSteps.tla:352 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL, /* Continue, StoreSteps.tla:377 */
+	OCC_LEAF_ON_OCC_COMPLETION_23, /* Continue, StoreSteps.tla:130 */
+	OCC_LEAF_ON_OCC_COMPLETION_24, /* Continue, StoreSteps.tla:134 */
+	OCC_LEAF_ON_OCC_COMPLETION_25, /* Continue, StoreSteps.tla:137 */
+	OCC_LEAF_ON_OCC_COMPLETION_26, /* Continue, StoreSteps.tla:138 */
+	OCC_LEAF_ON_OCC_COMPLETION_27, /* Continue, StoreSteps.tla:140 */
+	OCC_LEAF_ON_OCC_COMPLETION_28, /* Continue, StoreSteps.tla:142 */
+	OCC_LEAF_ON_OCC_COMPLETION_29, /* Continue, StoreSteps.tla:144 */
+	OCC_LEAF_ON_OCC_COMPLETION_LATE, /* Continue, StoreSteps.tla:381 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER, /* Continue, StoreSteps.tla:383 */
+	OCC_LEAF_ON_OCC_COMPLETION_32, /* Continue, StoreSteps.tla:385 */
+	OCC_LEAF_ON_OCC_COMPLETION_33, /* Continue, StoreSteps.tla:387 */
+	OCC_LEAF_ON_OCC_COMPLETION_34, /* Continue, StoreSteps.tla:389 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED, /* Continue, StoreSteps.tla:392 */
+	OCC_LEAF_ON_OCC_COMPLETION_37, /* Continue, StoreSteps.tla:396 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED, /* Continue, StoreSteps.tla:399 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2, /* Continue, StoreSteps.tla:352 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2, /* Continue, StoreSteps.tla:352 */
+	OCC_LEAF_ON_OCC_COMPLETION_41, /* Continue, StoreSteps.tla:403 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY, /* Continue, StoreSteps.tla:405 */
+	OCC_LEAF_ON_OCC_COMPLETION_43, /* Continue, StoreSteps.tla:407 */
+	OCC_LEAF_ON_OCC_COMPLETION_44, /* Continue, StoreSteps.tla:409 */
+	OCC_LEAF_SETTLE_1, /* Continue, StoreSteps.tla:419 */
+	OCC_LEAF_SETTLE_2, /* Continue, StoreSteps.tla:420 */
+	OCC_LEAF_SETTLE_3, /* Continue, StoreSteps.tla:421 */
+	OCC_LEAF_SETTLE_4, /* Continue, StoreSteps.tla:422 */
+	OCC_LEAF_SHELVE_1, /* Continue, StoreSteps.tla:426 */
+	OCC_LEAF_SHELVE_2, /* Continue, StoreSteps.tla:427 */
+	OCC_LEAF_SHELVE_3, /* Continue, StoreSteps.tla:428 */
+	OCC_LEAF_FIND_1, /* Reply, StoreSteps.tla:227 */
+	OCC_LEAF_FIND_2, /* Reply, StoreSteps.tla:227 */
+	OCC_LEAF_FIND_3, /* Reply, StoreSteps.tla:227 */
+	OCC_LEAF_FIND_4, /* Reply, StoreSteps.tla:227 */
+	OCC_LEAF_FIND_NOT_FORWARDED, /* Drop, StoreSteps.tla:228 */
+	OCC_LEAF_FIND_NOT_SEEN, /* Drop, StoreSteps.tla:229 */
+	OCC_LEAF_FIND_7, /* Continue, StoreSteps.tla:231 */
+	OCC_LEAF_FIND_ON_ITS_WAY, /* Drop, StoreSteps.tla:233 */
+	OCC_LEAF_FIND_9, /* Continue, StoreSteps.tla:213 */
+	OCC_LEAF_FIND_10, /* Reply, StoreSteps.tla:213 */
+	OCC_LEAF_FIND_11, /* Continue, StoreSteps.tla:213 */
+	OCC_LEAF_FIND_12, /* Reply, StoreSteps.tla:213 */
+	OCC_LEAF_FIND_PINNED_ELSEWHERE, /* Reply, StoreSteps.tla:244 */
+	OCC_LEAF_FIND_14, /* Reply, StoreSteps.tla:246 */
+	OCC_LEAF_FIND_15, /* Continue, StoreSteps.tla:213 */
+	OCC_LEAF_FIND_16, /* Reply, StoreSteps.tla:213 */
+	OCC_LEAF_RESERVE_1, /* Continue, StoreSteps.tla:261 */
+	OCC_LEAF_RESERVE_SHELF_FULL, /* Continue, StoreSteps.tla:262 */
+	OCC_LEAF_RESERVE_3, /* Continue, StoreSteps.tla:263 */
+	OCC_LEAF_KEEP_1, /* Reply, StoreSteps.tla:267 */
+	OCC_LEAF_KEEP_2, /* Reply, StoreSteps.tla:270 */
+	OCC_LEAF_KEEP_ELSEWHERE, /* Reply, StoreSteps.tla:271 */
+	OCC_LEAF_KEEP_4, /* Reply, StoreSteps.tla:272 */
 	OCC_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:226 */
 	OCC_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:228 */
 	OCC_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:230 */
@@ -606,28 +606,28 @@ enum occ_leaf {
 	OCC_LEAF_IS_SETTLED_2, /* Drop, OccSteps.tla:259 */
 	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:238 */
 	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:239 */
-	OCC_LEAF_TAKE_1, /* Drop, KvSteps.tla:449 */
-	OCC_LEAF_TAKE_2, /* Continue, KvSteps.tla:450 */
+	OCC_LEAF_TAKE_1, /* Drop, StoreSteps.tla:451 */
+	OCC_LEAF_TAKE_2, /* Continue, StoreSteps.tla:452 */
 	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED, /* Continue, OccSteps.tla:267 */
-	OCC_LEAF_OCC_REFILL_2, /* Continue, KvSteps.tla:468 */
-	OCC_LEAF_OCC_REFILL_3, /* Continue, KvSteps.tla:469 */
-	OCC_LEAF_OCC_REFILL_4, /* Continue, KvSteps.tla:470 */
-	OCC_LEAF_OCC_REFILL_5, /* Continue, KvSteps.tla:472 */
-	OCC_LEAF_OCC_REFILL_6, /* Continue, KvSteps.tla:474 */
-	OCC_LEAF_OCC_REFILL_7, /* Continue, KvSteps.tla:477 */
-	OCC_LEAF_OCC_REFILL_8, /* Continue, KvSteps.tla:477 */
-	OCC_LEAF_OCC_REFILL_9, /* Continue, KvSteps.tla:478 */
-	OCC_LEAF_OCC_REFILL_10, /* Continue, KvSteps.tla:479 */
-	OCC_LEAF_OCC_REFILL_11, /* Continue, KvSteps.tla:480 */
-	OCC_LEAF_OVERFLOW_1, /* Continue, KvSteps.tla:497 */
-	OCC_LEAF_OVERFLOW_2, /* Continue, KvSteps.tla:498 */
-	OCC_LEAF_OVERFLOW_3, /* Continue, KvSteps.tla:499 */
-	OCC_LEAF_OVERFLOW_4, /* Continue, KvSteps.tla:500 */
-	OCC_LEAF_OVERFLOW_5, /* Continue, KvSteps.tla:501 */
-	OCC_LEAF_OVERFLOW_6, /* Continue, KvSteps.tla:502 */
-	OCC_LEAF_OVERFLOW_7, /* Continue, KvSteps.tla:503 */
-	OCC_LEAF_OVERFLOW_8, /* Continue, KvSteps.tla:504 */
-	OCC_LEAF_REPORT_1, /* Continue, KvSteps.tla:506 */
+	OCC_LEAF_OCC_REFILL_2, /* Continue, StoreSteps.tla:470 */
+	OCC_LEAF_OCC_REFILL_3, /* Continue, StoreSteps.tla:471 */
+	OCC_LEAF_OCC_REFILL_4, /* Continue, StoreSteps.tla:472 */
+	OCC_LEAF_OCC_REFILL_5, /* Continue, StoreSteps.tla:474 */
+	OCC_LEAF_OCC_REFILL_6, /* Continue, StoreSteps.tla:476 */
+	OCC_LEAF_OCC_REFILL_7, /* Continue, StoreSteps.tla:479 */
+	OCC_LEAF_OCC_REFILL_8, /* Continue, StoreSteps.tla:479 */
+	OCC_LEAF_OCC_REFILL_9, /* Continue, StoreSteps.tla:480 */
+	OCC_LEAF_OCC_REFILL_10, /* Continue, StoreSteps.tla:481 */
+	OCC_LEAF_OCC_REFILL_11, /* Continue, StoreSteps.tla:482 */
+	OCC_LEAF_OVERFLOW_1, /* Continue, StoreSteps.tla:499 */
+	OCC_LEAF_OVERFLOW_2, /* Continue, StoreSteps.tla:500 */
+	OCC_LEAF_OVERFLOW_3, /* Continue, StoreSteps.tla:501 */
+	OCC_LEAF_OVERFLOW_4, /* Continue, StoreSteps.tla:502 */
+	OCC_LEAF_OVERFLOW_5, /* Continue, StoreSteps.tla:503 */
+	OCC_LEAF_OVERFLOW_6, /* Continue, StoreSteps.tla:504 */
+	OCC_LEAF_OVERFLOW_7, /* Continue, StoreSteps.tla:505 */
+	OCC_LEAF_OVERFLOW_8, /* Continue, StoreSteps.tla:506 */
+	OCC_LEAF_REPORT_1, /* Continue, StoreSteps.tla:508 */
 	OCC_LEAVES,
 };
 
@@ -782,14 +782,14 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 enum occ_choice {
 	OCC_CHOICE_ON_OCC_REQUEST_1 = OCC_LEAVES, /* OccSteps.tla:154 */
 	OCC_CHOICE_ON_OCC_REQUEST_1_ELSE, /* OccSteps.tla:154 */
-	OCC_CHOICE_ON_OCC_REQUEST_2, /* KvSteps.tla:87 */
-	OCC_CHOICE_ON_OCC_REQUEST_2_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_REQUEST_2, /* StoreSteps.tla:86 */
+	OCC_CHOICE_ON_OCC_REQUEST_2_ELSE, /* StoreSteps.tla:86 */
 	OCC_CHOICE_ON_OCC_REQUEST_3, /* OccSteps.tla:154 */
 	OCC_CHOICE_ON_OCC_REQUEST_3_ELSE, /* OccSteps.tla:154 */
-	OCC_CHOICE_ON_OCC_REQUEST_4, /* KvSteps.tla:123 */
-	OCC_CHOICE_ON_OCC_REQUEST_4_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_ON_OCC_REQUEST_5, /* KvSteps.tla:87 */
-	OCC_CHOICE_ON_OCC_REQUEST_5_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_REQUEST_4, /* StoreSteps.tla:122 */
+	OCC_CHOICE_ON_OCC_REQUEST_4_ELSE, /* StoreSteps.tla:102 */
+	OCC_CHOICE_ON_OCC_REQUEST_5, /* StoreSteps.tla:86 */
+	OCC_CHOICE_ON_OCC_REQUEST_5_ELSE, /* StoreSteps.tla:86 */
 	OCC_CHOICE_ON_OCC_REQUEST_6, /* OccSteps.tla:46 */
 	OCC_CHOICE_ON_OCC_REQUEST_6_ELSE, /* OccSteps.tla:46 */
 	OCC_CHOICE_ON_OCC_REQUEST_7, /* OccSteps.tla:46 */
@@ -798,18 +798,18 @@ enum occ_choice {
 	OCC_CHOICE_ON_OCC_REQUEST_8_ELSE, /* OccSteps.tla:46 */
 	OCC_CHOICE_ON_OCC_REQUEST_9, /* OccSteps.tla:96 */
 	OCC_CHOICE_ON_OCC_REQUEST_9_ELSE, /* OccSteps.tla:96 */
-	OCC_CHOICE_ON_OCC_REQUEST_10, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_REQUEST_10_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_REQUEST_10, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_REQUEST_10_ELSE, /* StoreSteps.tla:98 */
 	OCC_CHOICE_ON_OCC_REQUEST_11, /* OccSteps.tla:106 */
 	OCC_CHOICE_ON_OCC_REQUEST_11_ELSE, /* OccSteps.tla:98 */
 	OCC_CHOICE_ON_OCC_REQUEST_12, /* OccSteps.tla:104 */
 	OCC_CHOICE_ON_OCC_REQUEST_12_ELSE, /* OccSteps.tla:105 */
 	OCC_CHOICE_ON_OCC_REQUEST_13, /* OccSteps.tla:147 */
-	OCC_CHOICE_ON_OCC_REQUEST_13_ELSE, /* KvSteps.tla:172 */
-	OCC_CHOICE_ON_OCC_REQUEST_14, /* KvSteps.tla:123 */
-	OCC_CHOICE_ON_OCC_REQUEST_14_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_ON_OCC_REQUEST_15, /* KvSteps.tla:87 */
-	OCC_CHOICE_ON_OCC_REQUEST_15_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_ON_OCC_REQUEST_13_ELSE, /* StoreSteps.tla:171 */
+	OCC_CHOICE_ON_OCC_REQUEST_14, /* StoreSteps.tla:122 */
+	OCC_CHOICE_ON_OCC_REQUEST_14_ELSE, /* StoreSteps.tla:102 */
+	OCC_CHOICE_ON_OCC_REQUEST_15, /* StoreSteps.tla:86 */
+	OCC_CHOICE_ON_OCC_REQUEST_15_ELSE, /* StoreSteps.tla:86 */
 	OCC_CHOICE_ON_OCC_REQUEST_16, /* OccSteps.tla:96 */
 	OCC_CHOICE_ON_OCC_REQUEST_16_ELSE, /* OccSteps.tla:96 */
 	OCC_CHOICE_ON_OCC_REQUEST_17, /* OccSteps.tla:106 */
@@ -817,25 +817,25 @@ enum occ_choice {
 	OCC_CHOICE_ON_OCC_REQUEST_18, /* OccSteps.tla:104 */
 	OCC_CHOICE_ON_OCC_REQUEST_18_ELSE, /* OccSteps.tla:105 */
 	OCC_CHOICE_ON_OCC_REQUEST_19, /* OccSteps.tla:188 */
-	OCC_CHOICE_ON_OCC_REQUEST_19_ELSE, /* KvSteps.tla:172 */
-	OCC_CHOICE_ON_OCC_REQUEST_20, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_REQUEST_20_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_REQUEST_19_ELSE, /* StoreSteps.tla:171 */
+	OCC_CHOICE_ON_OCC_REQUEST_20, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_REQUEST_20_ELSE, /* StoreSteps.tla:98 */
 	OCC_CHOICE_ON_OCC_REQUEST_21, /* OccSteps.tla:106 */
 	OCC_CHOICE_ON_OCC_REQUEST_21_ELSE, /* OccSteps.tla:98 */
 	OCC_CHOICE_ON_OCC_REQUEST_22, /* OccSteps.tla:104 */
 	OCC_CHOICE_ON_OCC_REQUEST_22_ELSE, /* OccSteps.tla:105 */
 	OCC_CHOICE_ON_OCC_REQUEST_23, /* OccSteps.tla:188 */
-	OCC_CHOICE_ON_OCC_REQUEST_23_ELSE, /* KvSteps.tla:172 */
+	OCC_CHOICE_ON_OCC_REQUEST_23_ELSE, /* StoreSteps.tla:171 */
 	OCC_CHOICE_LEAVE_1, /* OccSteps.tla:82 */
 	OCC_CHOICE_LEAVE_1_ELSE, /* OccSteps.tla:43 */
 	OCC_CHOICE_LEAVE_2, /* OccSteps.tla:83 */
 	OCC_CHOICE_LEAVE_2_ELSE, /* OccSteps.tla:83 */
 	OCC_CHOICE_LEAVE_3, /* OccSteps.tla:83 */
 	OCC_CHOICE_LEAVE_3_ELSE, /* OccSteps.tla:83 */
-	OCC_CHOICE_LIFT_1, /* KvSteps.tla:279 */
-	OCC_CHOICE_LIFT_1_ELSE, /* KvSteps.tla:279 */
-	OCC_CHOICE_STOW_1, /* KvSteps.tla:324 */
-	OCC_CHOICE_STOW_1_ELSE, /* KvSteps.tla:324 */
+	OCC_CHOICE_LIFT_1, /* StoreSteps.tla:281 */
+	OCC_CHOICE_LIFT_1_ELSE, /* StoreSteps.tla:281 */
+	OCC_CHOICE_STOW_1, /* StoreSteps.tla:326 */
+	OCC_CHOICE_STOW_1_ELSE, /* StoreSteps.tla:326 */
 	OCC_CHOICE_ON_OCC_COMPLETION_1, /* OccSteps.tla:46 */
 	OCC_CHOICE_ON_OCC_COMPLETION_1_ELSE, /* OccSteps.tla:46 */
 	OCC_CHOICE_ON_OCC_COMPLETION_2, /* OccSteps.tla:46 */
@@ -844,102 +844,102 @@ enum occ_choice {
 	OCC_CHOICE_ON_OCC_COMPLETION_3_ELSE, /* OccSteps.tla:46 */
 	OCC_CHOICE_ON_OCC_COMPLETION_4, /* OccSteps.tla:199 */
 	OCC_CHOICE_ON_OCC_COMPLETION_4_ELSE, /* OccSteps.tla:199 */
-	OCC_CHOICE_ON_OCC_COMPLETION_5, /* KvSteps.tla:338 */
-	OCC_CHOICE_ON_OCC_COMPLETION_5_ELSE, /* KvSteps.tla:339 */
-	OCC_CHOICE_ON_OCC_COMPLETION_6, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_6_ELSE, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_7, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_7_ELSE, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_8, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_8_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_5, /* StoreSteps.tla:340 */
+	OCC_CHOICE_ON_OCC_COMPLETION_5_ELSE, /* StoreSteps.tla:341 */
+	OCC_CHOICE_ON_OCC_COMPLETION_6, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_6_ELSE, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_7, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_7_ELSE, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_8, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_8_ELSE, /* StoreSteps.tla:98 */
 	OCC_CHOICE_ON_OCC_COMPLETION_9, /* OccSteps.tla:220 */
 	OCC_CHOICE_ON_OCC_COMPLETION_9_ELSE, /* OccSteps.tla:220 */
-	OCC_CHOICE_ON_OCC_COMPLETION_10, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_10_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_ON_OCC_COMPLETION_10, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_10_ELSE, /* StoreSteps.tla:98 */
 	OCC_CHOICE_ON_OCC_COMPLETION_11, /* OccSteps.tla:220 */
 	OCC_CHOICE_ON_OCC_COMPLETION_11_ELSE, /* OccSteps.tla:220 */
-	OCC_CHOICE_ON_OCC_COMPLETION_12, /* KvSteps.tla:279 */
-	OCC_CHOICE_ON_OCC_COMPLETION_12_ELSE, /* KvSteps.tla:279 */
-	OCC_CHOICE_ON_OCC_COMPLETION_13, /* KvSteps.tla:374 */
-	OCC_CHOICE_ON_OCC_COMPLETION_13_ELSE, /* KvSteps.tla:374 */
-	OCC_CHOICE_ON_OCC_COMPLETION_14, /* KvSteps.tla:377 */
-	OCC_CHOICE_ON_OCC_COMPLETION_14_ELSE, /* KvSteps.tla:377 */
-	OCC_CHOICE_ON_OCC_COMPLETION_15, /* KvSteps.tla:377 */
-	OCC_CHOICE_ON_OCC_COMPLETION_15_ELSE, /* KvSteps.tla:377 */
-	OCC_CHOICE_ON_OCC_COMPLETION_16, /* KvSteps.tla:377 */
-	OCC_CHOICE_ON_OCC_COMPLETION_16_ELSE, /* KvSteps.tla:377 */
-	OCC_CHOICE_ON_OCC_COMPLETION_17, /* KvSteps.tla:123 */
-	OCC_CHOICE_ON_OCC_COMPLETION_17_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_ON_OCC_COMPLETION_18, /* KvSteps.tla:87 */
-	OCC_CHOICE_ON_OCC_COMPLETION_18_ELSE, /* KvSteps.tla:87 */
-	OCC_CHOICE_ON_OCC_COMPLETION_19, /* KvSteps.tla:377 */
-	OCC_CHOICE_ON_OCC_COMPLETION_19_ELSE, /* KvSteps.tla:377 */
-	OCC_CHOICE_ON_OCC_COMPLETION_20, /* KvSteps.tla:394 */
-	OCC_CHOICE_ON_OCC_COMPLETION_20_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_ON_OCC_COMPLETION_21, /* KvSteps.tla:338 */
-	OCC_CHOICE_ON_OCC_COMPLETION_21_ELSE, /* KvSteps.tla:339 */
-	OCC_CHOICE_ON_OCC_COMPLETION_22, /* KvSteps.tla:338 */
-	OCC_CHOICE_ON_OCC_COMPLETION_22_ELSE, /* KvSteps.tla:339 */
-	OCC_CHOICE_ON_OCC_COMPLETION_23, /* KvSteps.tla:58 */
-	OCC_CHOICE_ON_OCC_COMPLETION_23_ELSE, /* KvSteps.tla:58 */
-	OCC_CHOICE_ON_OCC_COMPLETION_24, /* KvSteps.tla:282 */
-	OCC_CHOICE_ON_OCC_COMPLETION_24_ELSE, /* KvSteps.tla:283 */
-	OCC_CHOICE_ON_OCC_COMPLETION_25, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_25_ELSE, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_26, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_26_ELSE, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_27, /* KvSteps.tla:364 */
-	OCC_CHOICE_ON_OCC_COMPLETION_27_ELSE, /* KvSteps.tla:364 */
-	OCC_CHOICE_ON_OCC_COMPLETION_28, /* KvSteps.tla:364 */
-	OCC_CHOICE_ON_OCC_COMPLETION_28_ELSE, /* KvSteps.tla:364 */
-	OCC_CHOICE_ON_OCC_COMPLETION_29, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_29_ELSE, /* KvSteps.tla:363 */
-	OCC_CHOICE_ON_OCC_COMPLETION_30, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_30_ELSE, /* KvSteps.tla:99 */
-	OCC_CHOICE_ON_OCC_COMPLETION_31, /* KvSteps.tla:408 */
-	OCC_CHOICE_ON_OCC_COMPLETION_31_ELSE, /* KvSteps.tla:408 */
-	OCC_CHOICE_ON_OCC_COMPLETION_32, /* KvSteps.tla:364 */
-	OCC_CHOICE_ON_OCC_COMPLETION_32_ELSE, /* KvSteps.tla:364 */
-	OCC_CHOICE_ON_OCC_COMPLETION_33, /* KvSteps.tla:364 */
-	OCC_CHOICE_ON_OCC_COMPLETION_33_ELSE, /* KvSteps.tla:364 */
-	OCC_CHOICE_SETTLE_1, /* KvSteps.tla:412 */
-	OCC_CHOICE_SETTLE_1_ELSE, /* KvSteps.tla:412 */
-	OCC_CHOICE_SETTLE_2, /* KvSteps.tla:413 */
-	OCC_CHOICE_SETTLE_2_ELSE, /* KvSteps.tla:413 */
-	OCC_CHOICE_SETTLE_3, /* KvSteps.tla:413 */
-	OCC_CHOICE_SETTLE_3_ELSE, /* KvSteps.tla:413 */
-	OCC_CHOICE_SETTLE_4, /* KvSteps.tla:412 */
-	OCC_CHOICE_SETTLE_4_ELSE, /* KvSteps.tla:412 */
-	OCC_CHOICE_FIND_1, /* KvSteps.tla:220 */
-	OCC_CHOICE_FIND_1_ELSE, /* KvSteps.tla:222 */
-	OCC_CHOICE_FIND_2, /* KvSteps.tla:222 */
-	OCC_CHOICE_FIND_2_ELSE, /* KvSteps.tla:222 */
+	OCC_CHOICE_ON_OCC_COMPLETION_12, /* StoreSteps.tla:281 */
+	OCC_CHOICE_ON_OCC_COMPLETION_12_ELSE, /* StoreSteps.tla:281 */
+	OCC_CHOICE_ON_OCC_COMPLETION_13, /* StoreSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_13_ELSE, /* StoreSteps.tla:376 */
+	OCC_CHOICE_ON_OCC_COMPLETION_14, /* StoreSteps.tla:379 */
+	OCC_CHOICE_ON_OCC_COMPLETION_14_ELSE, /* StoreSteps.tla:379 */
+	OCC_CHOICE_ON_OCC_COMPLETION_15, /* StoreSteps.tla:379 */
+	OCC_CHOICE_ON_OCC_COMPLETION_15_ELSE, /* StoreSteps.tla:379 */
+	OCC_CHOICE_ON_OCC_COMPLETION_16, /* StoreSteps.tla:379 */
+	OCC_CHOICE_ON_OCC_COMPLETION_16_ELSE, /* StoreSteps.tla:379 */
+	OCC_CHOICE_ON_OCC_COMPLETION_17, /* StoreSteps.tla:122 */
+	OCC_CHOICE_ON_OCC_COMPLETION_17_ELSE, /* StoreSteps.tla:102 */
+	OCC_CHOICE_ON_OCC_COMPLETION_18, /* StoreSteps.tla:86 */
+	OCC_CHOICE_ON_OCC_COMPLETION_18_ELSE, /* StoreSteps.tla:86 */
+	OCC_CHOICE_ON_OCC_COMPLETION_19, /* StoreSteps.tla:379 */
+	OCC_CHOICE_ON_OCC_COMPLETION_19_ELSE, /* StoreSteps.tla:379 */
+	OCC_CHOICE_ON_OCC_COMPLETION_20, /* StoreSteps.tla:396 */
+	OCC_CHOICE_ON_OCC_COMPLETION_20_ELSE, /* StoreSteps.tla:102 */
+	OCC_CHOICE_ON_OCC_COMPLETION_21, /* StoreSteps.tla:340 */
+	OCC_CHOICE_ON_OCC_COMPLETION_21_ELSE, /* StoreSteps.tla:341 */
+	OCC_CHOICE_ON_OCC_COMPLETION_22, /* StoreSteps.tla:340 */
+	OCC_CHOICE_ON_OCC_COMPLETION_22_ELSE, /* StoreSteps.tla:341 */
+	OCC_CHOICE_ON_OCC_COMPLETION_23, /* StoreSteps.tla:57 */
+	OCC_CHOICE_ON_OCC_COMPLETION_23_ELSE, /* StoreSteps.tla:57 */
+	OCC_CHOICE_ON_OCC_COMPLETION_24, /* StoreSteps.tla:284 */
+	OCC_CHOICE_ON_OCC_COMPLETION_24_ELSE, /* StoreSteps.tla:285 */
+	OCC_CHOICE_ON_OCC_COMPLETION_25, /* StoreSteps.tla:365 */
+	OCC_CHOICE_ON_OCC_COMPLETION_25_ELSE, /* StoreSteps.tla:365 */
+	OCC_CHOICE_ON_OCC_COMPLETION_26, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_26_ELSE, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_27, /* StoreSteps.tla:366 */
+	OCC_CHOICE_ON_OCC_COMPLETION_27_ELSE, /* StoreSteps.tla:366 */
+	OCC_CHOICE_ON_OCC_COMPLETION_28, /* StoreSteps.tla:366 */
+	OCC_CHOICE_ON_OCC_COMPLETION_28_ELSE, /* StoreSteps.tla:366 */
+	OCC_CHOICE_ON_OCC_COMPLETION_29, /* StoreSteps.tla:365 */
+	OCC_CHOICE_ON_OCC_COMPLETION_29_ELSE, /* StoreSteps.tla:365 */
+	OCC_CHOICE_ON_OCC_COMPLETION_30, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_30_ELSE, /* StoreSteps.tla:98 */
+	OCC_CHOICE_ON_OCC_COMPLETION_31, /* StoreSteps.tla:410 */
+	OCC_CHOICE_ON_OCC_COMPLETION_31_ELSE, /* StoreSteps.tla:410 */
+	OCC_CHOICE_ON_OCC_COMPLETION_32, /* StoreSteps.tla:366 */
+	OCC_CHOICE_ON_OCC_COMPLETION_32_ELSE, /* StoreSteps.tla:366 */
+	OCC_CHOICE_ON_OCC_COMPLETION_33, /* StoreSteps.tla:366 */
+	OCC_CHOICE_ON_OCC_COMPLETION_33_ELSE, /* StoreSteps.tla:366 */
+	OCC_CHOICE_SETTLE_1, /* StoreSteps.tla:414 */
+	OCC_CHOICE_SETTLE_1_ELSE, /* StoreSteps.tla:414 */
+	OCC_CHOICE_SETTLE_2, /* StoreSteps.tla:415 */
+	OCC_CHOICE_SETTLE_2_ELSE, /* StoreSteps.tla:415 */
+	OCC_CHOICE_SETTLE_3, /* StoreSteps.tla:415 */
+	OCC_CHOICE_SETTLE_3_ELSE, /* StoreSteps.tla:415 */
+	OCC_CHOICE_SETTLE_4, /* StoreSteps.tla:414 */
+	OCC_CHOICE_SETTLE_4_ELSE, /* StoreSteps.tla:414 */
+	OCC_CHOICE_FIND_1, /* StoreSteps.tla:222 */
+	OCC_CHOICE_FIND_1_ELSE, /* StoreSteps.tla:224 */
+	OCC_CHOICE_FIND_2, /* StoreSteps.tla:224 */
+	OCC_CHOICE_FIND_2_ELSE, /* StoreSteps.tla:224 */
 	OCC_CHOICE_UNSETTLED_1, /* OccSteps.tla:248 */
 	OCC_CHOICE_UNSETTLED_1_ELSE, /* OccSteps.tla:248 */
 	OCC_CHOICE_SETTLED_1, /* OccSteps.tla:154 */
 	OCC_CHOICE_SETTLED_1_ELSE, /* OccSteps.tla:154 */
-	OCC_CHOICE_SETTLED_2, /* KvSteps.tla:87 */
-	OCC_CHOICE_SETTLED_2_ELSE, /* KvSteps.tla:87 */
+	OCC_CHOICE_SETTLED_2, /* StoreSteps.tla:86 */
+	OCC_CHOICE_SETTLED_2_ELSE, /* StoreSteps.tla:86 */
 	OCC_CHOICE_SETTLED_3, /* OccSteps.tla:154 */
 	OCC_CHOICE_SETTLED_3_ELSE, /* OccSteps.tla:154 */
-	OCC_CHOICE_SETTLED_4, /* KvSteps.tla:123 */
-	OCC_CHOICE_SETTLED_4_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_SETTLED_5, /* KvSteps.tla:87 */
-	OCC_CHOICE_SETTLED_5_ELSE, /* KvSteps.tla:87 */
-	OCC_CHOICE_TAKE_1, /* KvSteps.tla:453 */
-	OCC_CHOICE_TAKE_1_ELSE, /* KvSteps.tla:453 */
-	OCC_CHOICE_OCC_REFILL_1, /* KvSteps.tla:474 */
-	OCC_CHOICE_OCC_REFILL_1_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_OCC_REFILL_2, /* KvSteps.tla:87 */
-	OCC_CHOICE_OCC_REFILL_2_ELSE, /* KvSteps.tla:87 */
-	OCC_CHOICE_OCC_REFILL_3, /* KvSteps.tla:460 */
-	OCC_CHOICE_OCC_REFILL_3_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_OCC_REFILL_4, /* KvSteps.tla:478 */
-	OCC_CHOICE_OCC_REFILL_4_ELSE, /* KvSteps.tla:103 */
-	OCC_CHOICE_OCC_REFILL_5, /* KvSteps.tla:82 */
-	OCC_CHOICE_OCC_REFILL_5_ELSE, /* KvSteps.tla:81 */
-	OCC_CHOICE_OCC_REFILL_6, /* KvSteps.tla:99 */
-	OCC_CHOICE_OCC_REFILL_6_ELSE, /* KvSteps.tla:99 */
+	OCC_CHOICE_SETTLED_4, /* StoreSteps.tla:122 */
+	OCC_CHOICE_SETTLED_4_ELSE, /* StoreSteps.tla:102 */
+	OCC_CHOICE_SETTLED_5, /* StoreSteps.tla:86 */
+	OCC_CHOICE_SETTLED_5_ELSE, /* StoreSteps.tla:86 */
+	OCC_CHOICE_TAKE_1, /* StoreSteps.tla:455 */
+	OCC_CHOICE_TAKE_1_ELSE, /* StoreSteps.tla:455 */
+	OCC_CHOICE_OCC_REFILL_1, /* StoreSteps.tla:476 */
+	OCC_CHOICE_OCC_REFILL_1_ELSE, /* StoreSteps.tla:102 */
+	OCC_CHOICE_OCC_REFILL_2, /* StoreSteps.tla:86 */
+	OCC_CHOICE_OCC_REFILL_2_ELSE, /* StoreSteps.tla:86 */
+	OCC_CHOICE_OCC_REFILL_3, /* StoreSteps.tla:462 */
+	OCC_CHOICE_OCC_REFILL_3_ELSE, /* StoreSteps.tla:102 */
+	OCC_CHOICE_OCC_REFILL_4, /* StoreSteps.tla:480 */
+	OCC_CHOICE_OCC_REFILL_4_ELSE, /* StoreSteps.tla:102 */
+	OCC_CHOICE_OCC_REFILL_5, /* StoreSteps.tla:81 */
+	OCC_CHOICE_OCC_REFILL_5_ELSE, /* StoreSteps.tla:80 */
+	OCC_CHOICE_OCC_REFILL_6, /* StoreSteps.tla:98 */
+	OCC_CHOICE_OCC_REFILL_6_ELSE, /* StoreSteps.tla:98 */
 	OCC_BRANCHES,
 };
 

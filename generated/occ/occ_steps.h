@@ -173,7 +173,7 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session,
 	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_17));
 }
 
-/* Recall, KvSteps.tla:432 */
+/* Recall, StoreSteps.tla:434 */
 static __always_inline __u32 occ_recall(const struct occ_answer_cell *answer,
 					struct occ_message *message)
 {
@@ -515,7 +515,7 @@ static __always_inline __u32 occ_on_occ_request_lock(struct occ_bucket_cell *buc
 	return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_15);
 }
 
-/* LookUpOwn, KvSteps.tla:163 */
+/* LookUpOwn, StoreSteps.tla:162 */
 static __always_inline __u32 occ_on_occ_request_look_up_own(const struct occ_bucket_cell *bucket,
 							    struct occ_message *message,
 							    bool locked, __u8 way_2)
@@ -541,7 +541,7 @@ static __always_inline __u32 occ_on_occ_request_look_up_own(const struct occ_buc
 	return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_WRITTEN);
 }
 
-/* OnEntry, KvSteps.tla:129 */
+/* OnEntry, StoreSteps.tla:128 */
 static __always_inline __u32 occ_on_occ_request_on_entry(struct occ_bucket_cell *bucket,
 							 struct occ_message *message, __u8 way_2,
 							 bool locked)
@@ -632,9 +632,10 @@ static __always_inline __u32 occ_on_occ_request_on_entry(struct occ_bucket_cell 
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_28));
 }
 
-/* RequestIn, KvSteps.tla:181 */
-static __always_inline __u32 occ_on_occ_request_request_in(struct occ_bucket_cell *bucket,
-							   struct occ_message *message, bool locked)
+/* RequestElse, StoreSteps.tla:181 */
+static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_cell *bucket,
+							     struct occ_message *message,
+							     bool locked)
 {
 	__u8 way_2;
 	__u8 idle_3;
@@ -867,7 +868,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket,
 		message->kind = OCC_MESSAGE_KIND_LOCKED;
 		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE);
 	}
-	return occ_on_occ_request_request_in(bucket, message, locked);
+	return occ_on_occ_request_request_else(bucket, message, locked);
 }
 
 /* Leave, OccSteps.tla:81 */
@@ -906,7 +907,7 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	return stepwise_continue(OCC_LEAF_LEAVE_3);
 }
 
-/* Remember, KvSteps.tla:437 */
+/* Remember, StoreSteps.tla:439 */
 static __always_inline __u32 occ_remember(struct occ_answer_cell *answer,
 					  const struct occ_message *message)
 {
@@ -1008,7 +1009,7 @@ static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 	return stepwise_continue(OCC_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:328 */
+/* Claim, StoreSteps.tla:330 */
 static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT ||
@@ -1024,7 +1025,7 @@ static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_
 	return stepwise_changed(stepwise_continue(OCC_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:286 */
+/* Lift, StoreSteps.tla:288 */
 static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket,
 				      struct occ_message *message)
 {
@@ -1065,7 +1066,7 @@ static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket,
 	return stepwise_continue(OCC_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:313 */
+/* Stow, StoreSteps.tla:315 */
 static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (message->lifted == OCC_MARK_DIRTY) {
@@ -1327,7 +1328,7 @@ static __always_inline __u32 occ_on_occ_completion_lock_found(struct occ_bucket_
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_14));
 }
 
-/* OnEntry, KvSteps.tla:129 */
+/* OnEntry, StoreSteps.tla:128 */
 static __always_inline __u32 occ_on_occ_completion_on_entry(struct occ_bucket_cell *bucket,
 							    struct occ_message *message, __u8 own_3,
 							    bool locked)
@@ -1449,7 +1450,7 @@ static __always_inline __u32 occ_on_occ_completion_on_entry(struct occ_bucket_ce
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_29));
 }
 
-/* OnCompletion, KvSteps.tla:371 */
+/* OnCompletion, StoreSteps.tla:373 */
 static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_bucket_cell *bucket,
 								 struct occ_message *message,
 								 bool locked)
@@ -1479,7 +1480,7 @@ static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_buck
 				(message->kind == OCC_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:350 */
+			/* Untailed, StoreSteps.tla:352 */
 			if (message->spot == 0) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1591,7 +1592,7 @@ static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_buck
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT ||
 	     message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > OCC_SLOT_SIZE && !message->claimed) {
-		/* Untailed, KvSteps.tla:350 */
+		/* Untailed, StoreSteps.tla:352 */
 		if (message->spot == 0) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1753,7 +1754,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	return occ_on_occ_completion_on_completion(bucket, message, locked);
 }
 
-/* Settle, KvSteps.tla:411 */
+/* Settle, StoreSteps.tla:413 */
 static __always_inline __u32 occ_settle(struct occ_page_cell *page,
 					const struct occ_message *message)
 {
@@ -1785,7 +1786,7 @@ static __always_inline __u32 occ_settle(struct occ_page_cell *page,
 	return stepwise_continue(OCC_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:423 */
+/* Shelve, StoreSteps.tla:425 */
 static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf,
 					const struct occ_message *message)
 {
@@ -1992,7 +1993,7 @@ static __always_inline __u32 occ_retire(struct occ_session_cell *session,
 	return stepwise_drop(OCC_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:447 */
+/* Take, StoreSteps.tla:449 */
 static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ_message *message)
 {
 	if (row->fate != OCC_ROW_FATE_PENDING)
@@ -2013,7 +2014,7 @@ static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ
 	return stepwise_continue(OCC_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:468 */
+/* Refill, StoreSteps.tla:470 */
 static __always_inline __u32 occ_occ_refill_refill(struct occ_bucket_cell *bucket,
 						   struct occ_message *message)
 {
@@ -2142,7 +2143,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket,
 	return occ_occ_refill_refill(bucket, message);
 }
 
-/* Overflow, KvSteps.tla:482 */
+/* Overflow, StoreSteps.tla:484 */
 static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ_message *message)
 {
 	__u8 own;
@@ -2217,7 +2218,7 @@ static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ
 	return stepwise_continue(OCC_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:506 */
+/* Report, StoreSteps.tla:508 */
 static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct occ_message *message)
 {
 	row->fate = message->fate;
@@ -2228,7 +2229,7 @@ static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct o
 
 /* --- Steps of the daemon --------------------------------------------------------------- */
 
-/* Decided, KvSteps.tla:211 */
+/* Decided, StoreSteps.tla:213 */
 static __always_inline __u32 occ_find_decided(const struct occ_page_cell *page,
 					      struct occ_message *message, __u8 old, __u8 vacant)
 {
@@ -2273,7 +2274,7 @@ static __always_inline __u32 occ_find_decided(const struct occ_page_cell *page,
 	return stepwise_reply(OCC_LEAF_FIND_10);
 }
 
-/* Decided, KvSteps.tla:211 */
+/* Decided, StoreSteps.tla:213 */
 static __always_inline __u32 occ_find_decided_2(const struct occ_page_cell *page,
 						struct occ_message *message, __u8 own, __u8 old,
 						__u8 vacant)
@@ -2324,7 +2325,7 @@ static __always_inline __u32 occ_find_decided_2(const struct occ_page_cell *page
 	return stepwise_reply(OCC_LEAF_FIND_12);
 }
 
-/* Decided, KvSteps.tla:211 */
+/* Decided, StoreSteps.tla:213 */
 static __always_inline __u32 occ_find_decided_3(const struct occ_page_cell *page,
 						struct occ_message *message, __u8 own, __u8 old,
 						__u8 vacant)
@@ -2375,7 +2376,7 @@ static __always_inline __u32 occ_find_decided_3(const struct occ_page_cell *page
 	return stepwise_reply(OCC_LEAF_FIND_16);
 }
 
-/* Find, KvSteps.tla:215 */
+/* Find, StoreSteps.tla:217 */
 static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct occ_message *message,
 				      const struct occ_env *environment)
 {
@@ -2522,7 +2523,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	return occ_find_decided_3(page, message, own, old, vacant);
 }
 
-/* Reserve, KvSteps.tla:256 */
+/* Reserve, StoreSteps.tla:258 */
 static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	__u8 free;
@@ -2550,7 +2551,7 @@ static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct oc
 	return stepwise_changed(stepwise_continue(OCC_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:264 */
+/* Keep, StoreSteps.tla:266 */
 static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_message *message,
 				      const struct occ_env *environment)
 {

@@ -29,7 +29,7 @@
 (* Cells: the store's, bucket with [pinned]; transaction [verdict, ways],  *)
 (* intent [slot, bit, deletes, length, value].                             *)
 (***************************************************************************)
-EXTENDS KvSteps
+EXTENDS StoreSteps
 
 CONSTANT Intents  \* of a session: so many writes a transaction may have
 

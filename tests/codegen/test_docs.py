@@ -38,16 +38,16 @@ def test_the_error_of_the_worked_example(tmp_path: Path) -> None:
 def test_the_error_of_what_is_not_forwarded(tmp_path: Path) -> None:
     for name in ("lib", "kv"):
         shutil.copytree(REPOSITORY / "spec" / name, tmp_path / "spec" / name)
-    steps = tmp_path / "spec" / "kv" / "KvSteps.tla"
+    steps = tmp_path / "spec" / "kv" / "StoreSteps.tla"
     changed, times = re.subn(
-        r"Requests \\cup Reads (?=-> NotForwarded)", r"Requests \\cup Reads \\cup ReadAnswers ", steps.read_text()
+        r"ReadCompletions (?=-> NotForwarded)", r"ReadCompletions \\cup ReadAnswers ", steps.read_text()
     )
     assert times == 1
     steps.write_text(changed)
     with pytest.raises(SpecErrors) as refused:
         load(steps.parent)
     shown = re.search(
-        r"^spec/kv/KvSteps.tla:\d+:\d+: (error: .*)$",
+        r"^spec/kv/StoreSteps.tla:\d+:\d+: (error: .*)$",
         (REPOSITORY / "docs/reference/layout.md").read_text(),
         re.MULTILINE,
     )

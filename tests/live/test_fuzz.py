@@ -62,7 +62,10 @@ def test_round_agrees_with_the_reference(variant):
 
 
 def test_store_agrees_with_a_dict():
-    counted, wanted = Counter(), ("recall.3", "tc.end.1", "tc.end.2", "end.3", "end.4", "garbled", "kills")
+    counted, wanted = (
+        Counter(),
+        ("recall_one.4", "recalled.3", "tc.end.1", "tc.end.2", "end.3", "end.4", "garbled", "kills"),
+    )
     for seed in range(1, 20):  # when a retry meets its answer is a matter of luck
         counted += play("kv", KV_VARIANTS[seed % len(KV_VARIANTS)], 4, seed, examples=5)
         if seed >= len(KV_VARIANTS) and all(counted[name] for name in wanted):

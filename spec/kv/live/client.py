@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from spec.lib.live.session_client import Caller, Session
+from spec.lib.live.session_client import Caller, Session, SessionError
+
+Wanted = tuple[str, int, bytes]
+"""An operation of several: GET, INSERT, UPDATE or DELETE; its key; and the value, which is empty if it writes none."""
 
 VERSIONED = frozenset({"INSERTED", "UPDATED", "DELETED", "EXISTS"})
 """The answers to writes that carry a version."""
@@ -49,9 +53,11 @@ class KvSession(Session):
         "INSERT": ("INSERTED", "EXISTS", "NO_ROOM", "TOO_LONG"),
         "UPDATE": ("UPDATED", "ABSENT", "NO_ROOM", "TOO_LONG"),
         "DELETE": ("DELETED", "ABSENT"),
+        "GATHER": ("GATHERED",),
     }
-    read_answers: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("VALUE", "MISSING")}
+    read_answers: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("VALUE", "MISSING"), "FETCH": ("FETCHED",)}
     one_way = frozenset({"tail"})
+    operation_fields = ("key",)
 
     def get(self, key: int, now_ns: int) -> tuple[int, bytes]:
         """Encode a get; return its number and datagram."""
@@ -65,6 +71,34 @@ class KvSession(Session):
 
     def delete(self, key: int, now_ns: int) -> bytes:
         return self.request("DELETE", now_ns, key=key)
+
+    def fetch(self, keys: Sequence[int], now_ns: int) -> tuple[int, bytes]:
+        """Encode a get of several keys; return its number and datagram.
+
+        They are answered one by one. One that stays a GET was left alone: ask for it by itself. Raises SessionError for
+        none, and for more than OPERATIONS_MAX.
+        """
+        return self.read("FETCH", now_ns, **self.operations_of([("GET", key, b"") for key in keys]))
+
+    def gather(self, wanted: Sequence[Wanted], now_ns: int) -> bytes:
+        """Encode several operations as one request, which is executed at most once, in their order.
+
+        They are answered one by one, and others may come between them. One that keeps its kind was not executed, or is
+        a get of a request that was answered before: ask for it by itself. Raises SessionError for none, and for more
+        than OPERATIONS_MAX.
+        """
+        return self.request("GATHER", now_ns, **self.operations_of(wanted))
+
+    def operations_of(self, wanted: Sequence[Wanted]) -> dict[str, Any]:
+        """The fields of a message with these operations. Raises SessionError for none, and for too many."""
+        if not 0 < len(wanted) <= self.codec.OPERATIONS_MAX:
+            raise SessionError(f"{len(wanted)} operations cannot be gathered: give 1 to {self.codec.OPERATIONS_MAX}")
+        return {"count": len(wanted), "operations": [self._operation(*each) for each in wanted]}
+
+    def _operation(self, kind: str, key: int, value: bytes) -> Any:
+        """A long value goes out as its length alone, which the kernel leaves alone."""
+        stored = self._stored(value)
+        return self.codec.Operation(kind=self.codec.Kind[kind], key=key, length=stored["length"], value=stored["value"])
 
     def _stored(self, value: bytes) -> dict[str, Any]:
         """The fields of a value. A value that is too long goes out as its length alone: the store checks that first."""
@@ -115,6 +149,47 @@ class KvCaller(Caller):
 
     def delete(self, key: int) -> Outcome:
         return self._write(self._next().delete(key, self.now_ns()))
+
+    def fetch(self, keys: Sequence[int]) -> list[Entry | None]:
+        """Return the entries of many keys, as many in one message as it has room for."""
+        found: list[Entry | None] = []
+        for part in self._parts(keys):
+            fields = self.session.operations_of([("GET", key, b"") for key in part])
+            answer = self.read("FETCH", self._patient, **fields)
+            found += [self._entry(done) for done in answer.operations]
+        return found
+
+    def gather(self, wanted: Sequence[Wanted]) -> list[Outcome | Entry | None]:
+        """Execute many operations, as many in one message as it has room for; return the outcome of each.
+
+        One that the kernel leaves alone is asked for by itself, after the others of its message.
+        """
+        outcomes: list[Outcome | Entry | None] = []
+        for part in self._parts(wanted):
+            answer = self.call(self._next().gather(part, self.now_ns()), self._patient)
+            outcomes += [self._outcome(done, asked) for done, asked in zip(answer.operations, part)]
+        return outcomes
+
+    def _parts(self, wanted: Sequence[Any]) -> list[Sequence[Any]]:
+        most = self.session.codec.OPERATIONS_MAX
+        return [wanted[first : first + most] for first in range(0, len(wanted), most)]
+
+    def _entry(self, done: Any) -> Entry | None:
+        if done.kind.name == "GET":
+            return self.get(done.key)
+        return Entry(done.version, done.value[: done.length]) if done.kind.name == "VALUE" else None
+
+    def _outcome(self, done: Any, asked: Wanted) -> Outcome | Entry | None:
+        kind, key, value = asked
+        if kind == "GET":
+            return self._entry(done)
+        if done.kind.name != kind:
+            return Outcome.of(done)
+        return {
+            "INSERT": lambda: self.insert(key, value),
+            "UPDATE": lambda: self.update(key, value),
+            "DELETE": lambda: self.delete(key),
+        }[kind]()
 
     def again(self) -> Outcome:
         """Wait for the answer to the unanswered write; it may have arrived already."""

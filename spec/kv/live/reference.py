@@ -15,6 +15,11 @@ from typing import Any
 from spec.kv.live.client import KvSession
 from spec.lib.live.session_reference import OPENING, OWN, SessionReference, Tables, opening
 
+SEVERAL = {"FETCH": "FETCHED", "GATHER": "GATHERED"}
+"""Requests for several operations, and what they are answered with."""
+
+GOT = frozenset({"GET", "VALUE", "MISSING"})
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -79,6 +84,8 @@ class Reference(SessionReference):
 
     def outcomes(self, message: Any) -> set[str]:
         kind, is_there = message.kind.name, message.key in self.entries
+        if kind in SEVERAL:
+            return {SEVERAL[kind]}
         if kind == "GET":
             return {"VALUE"} if is_there else {"MISSING"}
         if message.length > self.codec.VALUE_MAX:
@@ -93,6 +100,8 @@ class Reference(SessionReference):
         return done | {"NO_ROOM"} if self._may_spill(message) and self._page_is_full(message.key) else done
 
     def wrong_answer(self, message: Any, answer: Any) -> list[str]:
+        if message.kind.name in SEVERAL:
+            return self._wrong_operations(message, answer)
         kind, found = answer.kind.name, []
         stored = self.entries.get(message.key)
         version = self.version_of(kind, message.key)
@@ -102,6 +111,34 @@ class Reference(SessionReference):
             found.append(f"key {message.key} was read as {stored_of(answer)}, but is {stored}")
         if answer.key != message.key:
             found.append(f"the answer's key is {answer.key}, the request's {message.key}")
+        return found
+
+    def _wrong_operations(self, message: Any, answer: Any) -> list[str]:
+        """Executes the operations of a request, one after the other."""
+        if len(answer.operations) != len(message.operations):
+            return [f"{len(message.operations)} operations were answered with {len(answer.operations)}"]
+        found, written = [], set()
+        for asked, done in zip(message.operations, answer.operations):
+            alone = replace(message, **vars(asked), count=0, operations=[])
+            found += self._wrong_operation(message, alone, done, self.codec.hash_slot(asked.key) in written)
+            if done.kind.name in ("INSERTED", "UPDATED", "DELETED"):
+                written.add(self.codec.hash_slot(asked.key))
+        return found
+
+    def _wrong_operation(self, message: Any, asked: Any, done: Any, bucket_is_other: bool) -> list[str]:
+        """Executes an operation. Returns the errors in its outcome.
+
+        bucket_is_other: whether an operation before may have changed what its bucket can answer.
+        """
+        may_be = ("GET",) if message.kind.name == "FETCH" else ("GET", "INSERT", "UPDATE", "DELETE")
+        if done.kind.name == asked.kind.name:
+            is_left = asked.kind.name not in may_be or bucket_is_other or self.needs_daemon(asked)
+            return [] if is_left and vars(done).items() <= vars(asked).items() else [f"{asked} was left as {done}"]
+        expected = self.outcomes(asked) if asked.kind.name in may_be else set()
+        if done.kind.name not in expected:
+            return [f"an operation was answered {done.kind.name}, expected {expected}: {asked}"]
+        found = self.wrong_answer(asked, done)
+        self.apply(asked, done.kind.name)
         return found
 
     def version_of(self, kind: str, key: int) -> int | None:
@@ -121,6 +158,13 @@ class Reference(SessionReference):
         return (version + 1) % self.codec.VERSION_MODULUS
 
     def wrong_memory(self, said: Any, answer: Any) -> list[str]:
+        if said.kind.name == "GATHERED":
+            pairs = list(zip(said.operations, answer.operations))
+            return [
+                f"an operation came to {one}, but a repeated request got {other}"
+                for one, other in pairs
+                if one != other and not (one.kind.name in GOT and other.kind.name in GOT)
+            ]
         if said.kind.name not in self.recalled or answer.version == said.version:
             return []
         return [f"{said.kind.name} came with version {said.version}, but a repeated request got {answer.version}"]
@@ -149,6 +193,8 @@ class Reference(SessionReference):
         Either it lacks the key, which may be in the page, or has no room for it; or the value has a tail, or will have
         one.
         """
+        if message.kind.name in SEVERAL:
+            return False
         codec, is_get = self.codec, message.kind.name == "GET"
         if not is_get and message.length > codec.VALUE_MAX:
             return False
@@ -345,8 +391,8 @@ class Reference(SessionReference):
 
 
 def stored_of(message: Any) -> Stored:
-    """The entry that a message carries."""
-    return Stored(message.version, message.length, message.value + message.tail)
+    """The entry that a message, or an operation of it, carries."""
+    return Stored(message.version, message.length, message.value + getattr(message, "tail", b""))
 
 
 BYTES = bytes(range(256)) * 257
@@ -378,7 +424,9 @@ class Actor:
             if not session.is_invited:
                 self.session = session = self.opens(session.codec)
             return opening(session, choice, self._session_capacity, now_ns)
-        if what < 6:
+        if what == 5:
+            return self._fetch(which, now_ns)
+        if what < 5:
             return self._get(which, what == 0, now_ns)
         if session.is_waiting and what < 14:
             return f"{session.outstanding_kind} (write {session.sequence}) again", session.again()
@@ -398,6 +446,22 @@ class Actor:
         number, datagram = session.get(key, now_ns)
         return f"Get {key} (read {number})", datagram
 
+    def _fetch(self, which: int, now_ns: int) -> tuple[str, bytes]:
+        keys = [self.KEYS[(which + 3 * i) % len(self.KEYS)] for i in range(1 + which % 4)]
+        number, datagram = self.session.fetch(keys, now_ns)
+        return f"Fetch {keys} (read {number})", datagram
+
+    def _gather(self, which: int, now_ns: int) -> tuple[str, bytes]:
+        """One to four operations, some of them on one key."""
+        wanted = []
+        for i in range(1 + which % 4):
+            kind = ("INSERT", "UPDATE", "GET", "DELETE", "INSERT")[(which // 2 + i) % 5]
+            size = self._lengths[(which + i) % len(self._lengths)] if kind in ("INSERT", "UPDATE") else 0
+            wanted.append(
+                (kind, self.KEYS[(which + i * (which % 3)) % len(self.KEYS)], BYTES[(which + i) % 256 :][:size])
+            )
+        return f"Gather {[(kind, key, len(value)) for kind, key, value in wanted]}", self.session.gather(wanted, now_ns)
+
     def _write(self, which: int, what: int, now_ns: int) -> tuple[str, bytes]:
         session, key = self.session, self.KEYS[which % len(self.KEYS)]
         value = BYTES[which % 256 :][: self._lengths[which % len(self._lengths)]]
@@ -410,6 +474,8 @@ class Actor:
                 return f"Delete {key}", session.delete(key, now_ns)
             case 5 | 6 | 7 | 8 | 9:
                 return f"Update {key} to {len(value)} bytes", session.update(key, value, now_ns)
+            case 10 | 11 | 12:
+                return self._gather(which, now_ns)
         return f"Insert {key} of {len(value)} bytes", session.insert(key, value, now_ns)
 
     def receive(self, datagram: bytes, now_ns: int) -> None:

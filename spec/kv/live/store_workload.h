@@ -5,6 +5,7 @@
  *
  *   STORE_FUNCTION(name)   a function of its generated codec
  *   STORE_CONSTANT(name)   a constant of its generated codec
+ *   STORE_OPERATIONS_SIZE(payload)   bytes of a message's operations, if it may have any
  */
 #ifndef STORE_WORKLOAD_H
 #define STORE_WORKLOAD_H
@@ -19,6 +20,10 @@
 #define WORKLOAD_SIZE STORE_CONSTANT(WIRE_SIZE)
 #define WORKLOAD_SIZE_MAX (STORE_CONSTANT(WIRE_SIZE) + STORE_CONSTANT(TAIL_MAX))
 #define STORE_NO_KEY (~0ull)
+
+#ifndef STORE_OPERATIONS_SIZE
+#define STORE_OPERATIONS_SIZE(payload) 0u
+#endif
 
 static __u64 *store_keys; /* all keys, the same for every client */
 
@@ -42,13 +47,14 @@ static inline void store_choose_keys(__u64 count, __u64 crowd)
 
 static inline size_t workload_size(const unsigned char *payload)
 {
-	return STORE_CONSTANT(WIRE_SIZE) + STORE_FUNCTION(message_tail_size)(payload);
+	return STORE_CONSTANT(WIRE_SIZE) + STORE_FUNCTION(message_tail_size)(payload) +
+	       STORE_OPERATIONS_SIZE(payload);
 }
 
 /* A value that was read must come with its tail. Other answers may come without one. */
 static inline bool workload_is_whole(const unsigned char *payload, size_t size)
 {
-	return size == workload_size(payload) ||
+	return (size == workload_size(payload) && size <= WORKLOAD_SIZE_MAX) ||
 	       (size == STORE_CONSTANT(WIRE_SIZE) &&
 		stepwise_read(payload + STORE_CONSTANT(WIRE_KIND), 1) != SESSION_KIND(VALUE));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Chooses what the clients of a load ask a store for: each gets and writes random keys, in a closed
- * loop. When time is over they read every key once more, so that the history ends with the final
- * state, and may delete all keys. See harness/live/load.h.
+ * Chooses what the clients of a load ask a store for: each gets and writes random keys, one or
+ * several at once, in a closed loop. When time is over they read every key once more, so that the
+ * history ends with the final state, and may delete all keys. See harness/live/load.h.
  */
 #ifndef KV_WORKLOAD_H
 #define KV_WORKLOAD_H
@@ -18,10 +18,12 @@
 	((__u64)KV_LEASE * KV_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
 #define STORE_FUNCTION(name) kv_##name
 #define STORE_CONSTANT(name) KV_##name
+#define STORE_OPERATIONS_SIZE(payload) (kv_message_operations(payload) * KV_OPERATION_SIZE)
 #include "store_workload.h"
+#include "workload_kinds.h"
 
 struct workload {
-	__u64 keys, crowd, gets, churn, long_values, too_long, impatient, tidy;
+	__u64 keys, crowd, gets, churn, long_values, too_long, impatient, tidy, gather;
 };
 
 static const struct load_option workload_options[] = {
@@ -38,6 +40,7 @@ static const struct load_option workload_options[] = {
 	{ "impatient", "percentage of requests that are given up at their first retry",
 	  offsetof(struct workload, impatient), 0 },
 	{ "tidy", "1: in the end all keys are deleted", offsetof(struct workload, tidy), 0 },
+	{ "gather", "operations in a message, at most", offsetof(struct workload, gather), 1 },
 	{ NULL },
 };
 
@@ -48,6 +51,9 @@ struct workload_client {
 	bool impatient;	  /* will give up the outstanding request */
 	bool settled;	  /* time is over and it has no write left to do */
 	__u64 reads_back; /* the key to read now that time is over, or STORE_NO_KEY */
+	struct kv_message operations[KV_OPERATIONS_MAX]; /* of what is outstanding, if it has any */
+	unsigned int alone_count;			 /* operations to ask for alone */
+	struct kv_message alone[KV_OPERATIONS_MAX];
 };
 
 static atomic_uint workload_writers;	 /* clients that may still write */
@@ -63,57 +69,6 @@ static inline void workload_start(const struct workload *options, struct load_th
 		store_choose_keys(options->keys, options->crowd);
 	client->missing = client->reads_back = STORE_NO_KEY;
 	workload_writers++;
-}
-
-static inline const char *workload_operation(enum kv_message_kind kind)
-{
-	switch (kind) {
-	case KV_MESSAGE_KIND_GET:
-		return "get";
-	case KV_MESSAGE_KIND_INSERT:
-		return "insert";
-	case KV_MESSAGE_KIND_UPDATE:
-		return "update";
-	default:
-		return "delete";
-	}
-}
-
-static inline const char *workload_outcome(enum kv_message_kind kind)
-{
-	switch (kind) {
-	case KV_MESSAGE_KIND_VALUE:
-		return "Value";
-	case KV_MESSAGE_KIND_MISSING:
-		return "Missing";
-	case KV_MESSAGE_KIND_INSERTED:
-		return "Inserted";
-	case KV_MESSAGE_KIND_EXISTS:
-		return "Exists";
-	case KV_MESSAGE_KIND_UPDATED:
-		return "Updated";
-	case KV_MESSAGE_KIND_DELETED:
-		return "Deleted";
-	case KV_MESSAGE_KIND_NO_ROOM:
-		return "NoRoom";
-	case KV_MESSAGE_KIND_TOO_LONG:
-		return "TooLong";
-	default:
-		return "Absent";
-	}
-}
-
-static inline bool workload_has_version(enum kv_message_kind kind)
-{
-	return kind == KV_MESSAGE_KIND_VALUE || kind == KV_MESSAGE_KIND_INSERTED ||
-	       kind == KV_MESSAGE_KIND_EXISTS || kind == KV_MESSAGE_KIND_UPDATED ||
-	       kind == KV_MESSAGE_KIND_DELETED;
-}
-
-static inline bool workload_is_write(const struct kv_message *request)
-{
-	return request->kind == KV_MESSAGE_KIND_INSERT || request->kind == KV_MESSAGE_KIND_UPDATE ||
-	       request->kind == KV_MESSAGE_KIND_DELETE;
 }
 
 /*
@@ -160,6 +115,12 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 	if (session->waiting)
 		workload_note_open(thread, session, &session->request, session->first_sent_ns,
 				   LOAD_NEVER);
+	for (unsigned int i = 0; session->waiting && workload_has_operations(&session->request) &&
+				 i < session->request.count;
+	     i++)
+		workload_note_open(thread, session, &client->operations[i], session->first_sent_ns,
+				   LOAD_NEVER);
+	client->alone_count = 0;
 	if (session->has_given_up)
 		workload_note_open(thread, session, &session->given_up, session->given_up_sent_ns,
 				   LOAD_NEVER);
@@ -167,43 +128,68 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 	client->read.waiting = false;
 }
 
-static inline void workload_delete(struct workload_client *client, __u64 key, __u64 now_ns)
+/* Starts a request that is not for one key, or for one that is chosen already. */
+static inline void workload_request(struct workload_client *client, const struct kv_message *asked,
+				    __u64 now_ns)
 {
 	struct kv_message *request = &client->session.request;
 
-	request->key = key;
-	request->length = 0;
-	memset(&request->value, 0, sizeof(request->value));
-	session_request(&client->session, KV_MESSAGE_KIND_DELETE, now_ns);
+	request->key = asked->key;
+	request->length = asked->length;
+	request->value = asked->value;
+	request->count = asked->count;
+	session_request(&client->session, asked->kind, now_ns);
 }
 
-static inline void workload_write(const struct workload *options, struct load_thread *thread,
-				  struct workload_client *client, __u64 now_ns)
+static inline void workload_delete(struct workload_client *client, __u64 key, __u64 now_ns)
 {
-	struct session *session = &client->session;
-	int kind = KV_MESSAGE_KIND_UPDATE;
+	const struct kv_message asked = { .kind = KV_MESSAGE_KIND_DELETE, .key = key };
 
-	session->request.key = store_keys[load_random(thread, options->keys)];
+	workload_request(client, &asked, now_ns);
+}
+
+/* Chooses a write. */
+static inline void workload_choose_write(const struct workload *options, struct load_thread *thread,
+					 struct workload_client *client, struct kv_message *asked)
+{
+	asked->kind = KV_MESSAGE_KIND_UPDATE;
+	asked->key = store_keys[load_random(thread, options->keys)];
 	if (client->missing != STORE_NO_KEY) {
-		session->request.key = client->missing;
-		kind = KV_MESSAGE_KIND_INSERT;
+		asked->key = client->missing;
+		asked->kind = KV_MESSAGE_KIND_INSERT;
 		client->missing = STORE_NO_KEY;
 	} else if (load_random(thread, 100) < options->churn) {
-		kind = load_random(thread, 2) ? KV_MESSAGE_KIND_INSERT : KV_MESSAGE_KIND_DELETE;
+		asked->kind = load_random(thread, 2) ? KV_MESSAGE_KIND_INSERT :
+						       KV_MESSAGE_KIND_DELETE;
 	}
-	client->impatient = !session->has_given_up && load_random(thread, 100) < options->impatient;
-	if (kind == KV_MESSAGE_KIND_DELETE) {
-		workload_delete(client, session->request.key, now_ns);
-		return;
-	}
-	workload_fill(options, thread, &session->request);
-	session_request(session, kind, now_ns);
+	if (asked->kind != KV_MESSAGE_KIND_DELETE)
+		workload_fill(options, thread, asked);
+}
+
+/* Starts a get, of one key or of several. */
+static inline void workload_read(struct workload_client *client, const struct kv_message *asked,
+				 __u64 now_ns)
+{
+	client->read.request.key = asked->key;
+	client->read.request.count = asked->count;
+	session_read(&client->session, &client->read, asked->kind, now_ns);
 }
 
 static inline void workload_get(struct workload_client *client, __u64 key, __u64 now_ns)
 {
-	client->read.request.key = key;
-	session_read(&client->session, &client->read, KV_MESSAGE_KIND_GET, now_ns);
+	const struct kv_message asked = { .kind = KV_MESSAGE_KIND_GET, .key = key };
+
+	workload_read(client, &asked, now_ns);
+}
+
+/* Starts what an operation asks for by itself. */
+static inline void workload_ask_for(struct workload_client *client, const struct kv_message *asked,
+				    __u64 now_ns)
+{
+	if (asked->kind == KV_MESSAGE_KIND_GET)
+		workload_read(client, asked, now_ns);
+	else
+		workload_request(client, asked, now_ns);
 }
 
 /* Call when time is over. Whether no client writes any more. */
@@ -252,16 +238,55 @@ static inline enum load_action workload_wind_up(const struct workload *options,
 	return LOAD_SEND;
 }
 
-/* Starts a get or a write of a random key. */
+/* Chooses a get or a write of a random key. */
+static inline void workload_choose(const struct workload *options, struct load_thread *thread,
+				   struct workload_client *client, struct kv_message *asked)
+{
+	*asked = (struct kv_message){ .kind = KV_MESSAGE_KIND_GET };
+	if (client->missing != STORE_NO_KEY || load_random(thread, 100) >= options->gets)
+		workload_choose_write(options, thread, client, asked);
+	else
+		asked->key = store_keys[load_random(thread, options->keys)];
+}
+
+/* Gathers several gets and writes. If all are gets, they are a read. */
+static inline void workload_gather(const struct workload *options, struct load_thread *thread,
+				   struct workload_client *client, __u64 now_ns)
+{
+	const __u64 most = options->gather < KV_OPERATIONS_MAX ? options->gather :
+								 KV_OPERATIONS_MAX;
+	struct kv_message asked = { .kind = KV_MESSAGE_KIND_FETCH,
+				    .count = 1 + load_random(thread, most) };
+
+	for (unsigned int i = 0; i < asked.count; i++) {
+		workload_choose(options, thread, client, &client->operations[i]);
+		if (client->operations[i].kind != KV_MESSAGE_KIND_GET)
+			asked.kind = KV_MESSAGE_KIND_GATHER;
+	}
+	if (asked.kind == KV_MESSAGE_KIND_FETCH)
+		workload_read(client, &asked, now_ns);
+	else
+		workload_request(client, &asked, now_ns);
+}
+
+/* Starts a get or a write of a random key, or several. */
 static inline void workload_ask_anything(const struct workload *options, struct load_thread *thread,
 					 struct workload_client *client, __u64 now_ns)
 {
-	if (client->missing != STORE_NO_KEY || load_random(thread, 100) >= options->gets) {
-		workload_write(options, thread, client, now_ns);
+	struct kv_message asked;
+
+	client->impatient = false;
+	if (client->alone_count) {
+		asked = client->alone[--client->alone_count];
+	} else if (options->gather > 1) {
+		workload_gather(options, thread, client, now_ns);
 		return;
+	} else {
+		workload_choose(options, thread, client, &asked);
 	}
-	workload_get(client, store_keys[load_random(thread, options->keys)], now_ns);
-	client->impatient = load_random(thread, 100) < options->impatient;
+	client->impatient = (asked.kind == KV_MESSAGE_KIND_GET || !client->session.has_given_up) &&
+			    load_random(thread, 100) < options->impatient;
+	workload_ask_for(client, &asked, now_ns);
 }
 
 /* Returns the outstanding message to send again, or NULL if it is not yet due. */
@@ -303,6 +328,15 @@ static inline enum load_action workload_ask(const struct workload *options,
 	return LOAD_SEND;
 }
 
+static inline void workload_encode(const struct workload_client *client, unsigned char *payload,
+				   const struct kv_message *message)
+{
+	store_encode(payload, message);
+	for (unsigned int i = 0; workload_has_operations(message) && i < message->count; i++)
+		kv_operation_encode(payload + KV_WIRE_SIZE + i * KV_OPERATION_SIZE,
+				    &client->operations[i]);
+}
+
 static inline enum load_action workload_next(const struct workload *options,
 					     struct load_thread *thread,
 					     struct workload_client *client, __u64 now_ns,
@@ -335,7 +369,7 @@ static inline enum load_action workload_next(const struct workload *options,
 	if (!message)
 		message = client->read.waiting ? &client->read.request : &session->request;
 	if (action != LOAD_WAIT)
-		store_encode(payload, message);
+		workload_encode(client, payload, message);
 	return action;
 }
 
@@ -357,10 +391,10 @@ static inline void workload_count(struct load_thread *thread, struct workload_cl
 			   outcome == KV_MESSAGE_KIND_TOO_LONG;
 }
 
-/* Records the answer to a get or a write in the history. */
+/* Records the answer to a get or a write in the history. `digest` is that of the answer's value. */
 static inline void workload_note(struct load_thread *thread, struct workload_client *client,
 				 const struct kv_message *request, const struct kv_message *message,
-				 const unsigned char *payload, __u64 call_ns, __u64 now_ns)
+				 __u64 digest, __u64 call_ns, __u64 now_ns)
 {
 	__u64 version = workload_has_version(message->kind) ? message->version : 0;
 	bool found = message->kind == KV_MESSAGE_KIND_VALUE;
@@ -370,14 +404,53 @@ static inline void workload_note(struct load_thread *thread, struct workload_cli
 		    (struct load_record){ client->session.identity, request->key,
 					  workload_operation(request->kind), NULL,
 					  workload_outcome(message->kind), call_ns, now_ns,
-					  found ? store_digest(payload) : store_digest_of(request),
-					  version });
+					  found ? digest : store_digest_of(request), version });
 	if (message->kind == KV_MESSAGE_KIND_MISSING || message->kind == KV_MESSAGE_KIND_ABSENT)
 		client->missing = request->kind == KV_MESSAGE_KIND_DELETE ? STORE_NO_KEY :
 									    request->key;
 }
 
-static inline bool workload_fits(const struct kv_message *request, const struct kv_message *message)
+/* Records the answers to several, and which are to be asked for alone. */
+static inline void workload_note_all(struct load_thread *thread, struct workload_client *client,
+				     const struct kv_message *message, const unsigned char *payload,
+				     __u64 call_ns, __u64 now_ns)
+{
+	for (unsigned int i = 0; i < message->count; i++) {
+		const struct kv_message *asked = &client->operations[i];
+		struct kv_message done = *message;
+
+		kv_operation_decode(payload + KV_WIRE_SIZE + i * KV_OPERATION_SIZE, &done);
+		if (done.kind == asked->kind)
+			client->alone[client->alone_count++] = *asked;
+		else
+			workload_note(thread, client, asked, &done, store_digest_of(&done), call_ns,
+				      now_ns);
+	}
+}
+
+/* Whether an answer has an outcome for each operation, or leaves it to be asked for alone. */
+static inline bool workload_has_outcomes(const struct workload_client *client,
+					 const struct kv_message *request,
+					 const struct kv_message *message,
+					 const unsigned char *payload)
+{
+	if (message->count != request->count)
+		return false;
+	for (unsigned int i = 0; i < message->count; i++) {
+		const struct kv_message *asked = &client->operations[i];
+		struct kv_message done = *message;
+
+		if (!kv_operation_decode(payload + KV_WIRE_SIZE + i * KV_OPERATION_SIZE, &done) ||
+		    !(workload_is_outcome(asked, &done) ||
+		      (done.kind == asked->kind && done.key == asked->key)))
+			return false;
+	}
+	return true;
+}
+
+static inline bool workload_fits(const struct workload_client *client,
+				 const struct kv_message *request, const struct kv_message *message,
+				 const unsigned char *payload)
 {
 	switch (request->kind) {
 	case KV_MESSAGE_KIND_ASK:
@@ -387,8 +460,14 @@ static inline bool workload_fits(const struct kv_message *request, const struct 
 		return message->kind == KV_MESSAGE_KIND_RENEWED;
 	case KV_MESSAGE_KIND_CLOSE:
 		return message->kind == KV_MESSAGE_KIND_CLOSED;
+	case KV_MESSAGE_KIND_GATHER:
+		return message->kind == KV_MESSAGE_KIND_GATHERED &&
+		       workload_has_outcomes(client, request, message, payload);
+	case KV_MESSAGE_KIND_FETCH:
+		return message->kind == KV_MESSAGE_KIND_FETCHED &&
+		       workload_has_outcomes(client, request, message, payload);
 	default:
-		return message->key == request->key && message->kind >= KV_MESSAGE_KIND_INSERTED;
+		return workload_is_outcome(request, message);
 	}
 }
 
@@ -410,9 +489,11 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 	session_answered(session, message, now_ns);
 	if (request.kind == KV_MESSAGE_KIND_OPEN)
 		load_counts(thread)->started += session->open;
+	else if (workload_has_operations(&request))
+		workload_note_all(thread, client, message, payload, session->first_sent_ns, now_ns);
 	else if (workload_is_write(&request))
-		workload_note(thread, client, &request, message, payload, session->first_sent_ns,
-			      now_ns);
+		workload_note(thread, client, &request, message, store_digest(payload),
+			      session->first_sent_ns, now_ns);
 }
 
 /* Returns whether the datagram is the answer that the client waited for. */
@@ -426,16 +507,22 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	(void)options;
 	if (!kv_message_decode(payload, &message))
 		return false;
-	if (message.kind == KV_MESSAGE_KIND_VALUE || message.kind == KV_MESSAGE_KIND_MISSING) {
+	if (message.kind == KV_MESSAGE_KIND_VALUE || message.kind == KV_MESSAGE_KIND_MISSING ||
+	    message.kind == KV_MESSAGE_KIND_FETCHED) {
 		if (!session_is_read_answer(&client->read, &message) ||
-		    message.key != client->read.request.key)
+		    !workload_fits(client, &client->read.request, &message, payload))
 			return false;
 		client->read.waiting = false;
-		workload_note(thread, client, &client->read.request, &message, payload,
-			      client->read.first_sent_ns, now_ns);
+		if (workload_has_operations(&client->read.request))
+			workload_note_all(thread, client, &message, payload,
+					  client->read.first_sent_ns, now_ns);
+		else
+			workload_note(thread, client, &client->read.request, &message,
+				      store_digest(payload), client->read.first_sent_ns, now_ns);
 		return true;
 	}
-	if (!session_is_answer(session, &message) || !workload_fits(&session->request, &message))
+	if (!session_is_answer(session, &message) ||
+	    !workload_fits(client, &session->request, &message, payload))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
 		return true; /* too late: left waiting until workload_next() ends the session */

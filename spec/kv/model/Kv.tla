@@ -18,6 +18,7 @@ EXTENDS KvProgram
 
 CONSTANTS
   Wishes,       \* what clients ask for: <<client, kind, key>>
+  Gathers,      \* what they ask for at once: <<client, sequence of <<kind, key>>>>
   Longs,        \* whether the values that a client writes may be long: a set of BOOLEAN for each
   Renewing,     \* clients that renew their sessions
   Quitters,     \* clients that give up writes
@@ -51,7 +52,7 @@ View == <<cells, runs, sweep, network, model>>
 
 NoRequest == [BlankMessage EXCEPT !.kind = "None"]
 
-Nothing == [sequence |-> 0, request |-> "None", key |-> 0, answer |-> "None", version |-> 0, length |-> 0, value |-> 0]
+Nothing == [sequence |-> 0, place |-> 0, request |-> "None", key |-> 0, answer |-> "None", version |-> 0, length |-> 0, value |-> 0]
 
 \* phase: Out, Opening or In a session.  sequence, number: of the last write and
 \* of the last read.  writing, reading: what is outstanding.
@@ -129,6 +130,29 @@ AskWrite(client) ==
   /\ \E wish \in WriteWishes[client] :
        \E long \in IF wish[1] = "Delete" THEN {FALSE} ELSE Longs[client] : Writes(client, wish[1], wish[2], long)
 
+\* Several operations in one message: only gets, or others as well.  The kernel leaves one with a long value alone.
+Several(client, kind, number, wanted) ==
+  LET Operation(i) ==
+        LET value == 100 * (client + 1) + 10 * i + number
+            brings == wanted[i][1] \in {"Insert", "Update"}
+        IN  [kind |-> wanted[i][1], key |-> wanted[i][2], version |-> 0, length |-> IF brings THEN Length(value) ELSE 0,
+             value |-> IF brings THEN value ELSE 0]
+  IN  [Request(client, kind, number, 0, 0, 0, 0) EXCEPT
+        !.count = Len(wanted), !.operations = [i \in DOMAIN wanted |-> Operation(i)]]
+
+OnlyGets(wanted) == \A i \in DOMAIN wanted : wanted[i][1] = "Get"
+
+GatherWishes == [client \in Clients |-> {wish[2] : wish \in {w \in Gathers : w[1] = client /\ ~ OnlyGets(w[2])}}]
+FetchWishes == [client \in Clients |-> {wish[2] : wish \in {w \in Gathers : w[1] = client /\ OnlyGets(w[2])}}]
+
+AskGather(client) ==
+  LET sequence == NextSequence(clients[client].sequence)
+  IN  /\ MayWrite(client)
+      /\ \E wanted \in GatherWishes[client] :
+           LET message == Several(client, "Gather", sequence, wanted)
+           IN  /\ clients' = [clients EXCEPT ![client].sequence = sequence, ![client].writing = message]
+               /\ SendFrom(client, message)
+
 AskRenew(client) == client \in Renewing /\ MayWrite(client) /\ Writes(client, "Renew", 0, FALSE)
 
 MayRead(client) ==
@@ -141,6 +165,13 @@ Reading(client, kind, key) ==
       /\ SendFrom(client, message)
 
 AskRead(client) == MayRead(client) /\ \E wish \in ReadWishes[client] : Reading(client, wish[1], wish[2])
+
+AskFetch(client) ==
+  /\ MayRead(client)
+  /\ \E wanted \in FetchWishes[client] :
+       LET message == Several(client, "Fetch", clients[client].number + 1, wanted)
+       IN  /\ clients' = [clients EXCEPT ![client].number = @ + 1, ![client].reading = message]
+           /\ SendFrom(client, message)
 
 AskOpen(client) ==
   LET k == clients[client]
@@ -196,9 +227,9 @@ Serve(packet) ==
 
 AllAnswers == Answers \cup ReadAnswers
 
-\* The sections that decide what a request comes to.
-Decision(request, decided) ==
-  [sequence |-> decided.sequence, request |-> request.kind, key |-> decided.key, answer |-> decided.kind,
+\* What a request comes to, or an operation of it, which has a place from 1 on.
+Decision(request, decided, place) ==
+  [sequence |-> decided.sequence, place |-> place, request |-> request.kind, key |-> decided.key, answer |-> decided.kind,
    version |-> decided.version, length |-> decided.length,
    value |-> IF IsLong(decided.length) THEN decided.tail ELSE decided.value]
 
@@ -206,13 +237,15 @@ Decides ==
   LET request == event'.given
       decided == event'.message
       client == decided.client
-      here == /\ event'.step \in {"OnRequest", "OnCompletion"}
+      gathered == event'.step = "OnOperation"
+      decision == Decision(request, decided, IF gathered THEN 1 + decided.note - Operations * client ELSE 0)
+      here == /\ gathered \/ event'.step \in {"OnRequest", "OnFetched", "OnCompletion"}
               /\ request.kind \notin AllAnswers
               /\ decided.kind \in AllAnswers
   IN  /\ writes' = IF here /\ decided.kind \in Answers
-                     THEN [writes EXCEPT ![client] = Decision(request, decided)] ELSE writes
+                     THEN [writes EXCEPT ![client] = decision] ELSE writes
       /\ reads' = IF here /\ decided.kind \in ReadAnswers
-                    THEN [reads EXCEPT ![client] = Decision(request, decided)] ELSE reads
+                    THEN [reads EXCEPT ![client] = decision] ELSE reads
       /\ versions' = IF here /\ decided.kind \in {"Inserted", "Updated"}
                        THEN [versions EXCEPT ![decided.key] = decided.version] ELSE versions
 
@@ -235,6 +268,8 @@ DaemonActs ==
 ClientActs(client) ==
   /\ \/ AskWrite(client)
      \/ AskRead(client)
+     \/ AskGather(client)
+     \/ AskFetch(client)
      \/ AskRenew(client)
      \/ AskOpen(client)
      \/ \E packet \in answers : Receive(client, packet)
@@ -266,18 +301,33 @@ Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- 
 \* Map!Spec, with what is soon seen before it.)
 Refines == Map!Init /\ [][UNCHANGED <<Basis, writes, reads>> \/ Map!Next]_Map!vars
 
+\* An answer says what its request has come to, or the operation that was decided last.
+Tells(message, decided) ==
+  IF decided.place = 0
+    THEN message.kind = decided.answer /\ message.version = decided.version
+    ELSE /\ message.kind = "Gathered"
+         /\ LET operation == message.operations[decided.place]
+            IN  operation.kind = decided.answer /\ operation.version = decided.version
+
+\* Two answers say the same. What was got is told only once.
+SayTheSame(one, other) ==
+  LET Got(operation) == operation.kind \in {"Get"} \cup ReadAnswers
+  IN  /\ one.kind = other.kind /\ one.version = other.version
+      /\ DOMAIN one.operations = DOMAIN other.operations
+      /\ \A i \in DOMAIN one.operations :
+           one.operations[i] = other.operations[i] \/ (Got(one.operations[i]) /\ Got(other.operations[i]))
+
 \* All answers to one write agree with its effect: a retry gets the answer of the first execution.
 AnswersAgree ==
   \A a \in answers :
     a.message.kind \in Answers =>
       /\ LET decided == writes[a.message.client]
-         IN  a.message.sequence = decided.sequence
-               => a.message.kind = decided.answer /\ a.message.version = decided.version
+         IN  a.message.sequence = decided.sequence => Tells(a.message, decided)
       /\ \A b \in answers :
            /\ b.message.kind \in Answers
            /\ a.message.client = b.message.client
            /\ a.message.sequence = b.message.sequence
-           => a.message.kind = b.message.kind /\ a.message.version = b.message.version
+           => SayTheSame(a.message, b.message)
 
 \* The entries that count, of all keys.
 Entries ==

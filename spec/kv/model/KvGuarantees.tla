@@ -32,7 +32,8 @@ HasLong(msg) == msg.kind \in {"Insert", "Update"} /\ msg.length > SlotSize
 
 \* A request that has begun goes through all sections: nobody ends it before its session is idle and its page settled.
 BegunIsEnded ==
-  [][event'.step \in {"OnRequest", "Claim", "Lift", "Stow", "OnCompletion", "Settle", "Shelve", "Remember"}
+  [][event'.step \in {"OnRequest", "OnFetched", "OnOperation", "Note", "Conclude", "Claim", "Lift", "Stow", "OnCompletion",
+                       "Settle", "Shelve", "Remember"}
        => event'.verdict \in {"Continue", "Skip"}]_vars
 
 \* Only the answer to a write is remembered.
@@ -41,10 +42,10 @@ WritesAreRemembered ==
 
 \* A write that is sent again is answered again, unless its session has moved on since.
 RecallsTheLast ==
-  [][event'.step = "Recall" /\ event'.verdict = "Drop" =>
+  [][event'.step \in {"Recall", "RecallOne"} /\ event'.verdict = "Drop" =>
        cells.session[event'.given.client].sequence # event'.given.sequence]_vars
 
-AtBucket == event'.step \in {"OnRequest", "OnCompletion"} /\ event'.message.kind # event'.given.kind
+AtBucket == event'.step \in {"OnRequest", "OnFetched", "OnOperation", "OnCompletion"} /\ event'.message.kind # event'.given.kind
 
 \* Missing says the floor, in a store that tells it, and else nothing new.
 MissingSaysTheFloor ==
@@ -99,6 +100,48 @@ VictimsAreSpare ==
        IN  CASE SparesUsed /\ spare # {} -> event'.message.way \in spare
              [] safe # {} -> event'.message.way \in safe
              [] OTHER -> event'.message.way = 1 + (bucket.epoch % Ways)]_vars
+
+(***************************************************************************)
+(* Several operations in one message.  A section that loses its races did  *)
+(* nothing.                                                                *)
+(***************************************************************************)
+
+\* An operation comes to what a request for it alone would, if the bucket has an answer to that. Else it stays as it is.
+AnsweredAsAlone ==
+  [][event'.step \in {"OnFetched", "OnOperation"} /\ event'.verdict # "Skip" =>
+       LET given == event'.given
+           alone == OnRequest(BucketOf(given.key), given)
+           allowed == IF event'.step = "OnFetched" THEN {"Get"} ELSE {"Get", "Insert", "Update", "Delete"}
+       IN  IF given.kind \in allowed /\ alone.msg.kind # given.kind
+             THEN event'.message = alone.msg /\ cells'.bucket[given.slot] = alone.cell
+             ELSE event'.message = given /\ cells' = cells]_vars
+
+\* What became of each operation is noted in its own place.
+OutcomesAreNoted ==
+  [][event'.step = "Note" =>
+       LET given == event'.given
+           noted == cells'.noted[given.note]
+       IN  /\ given.note \div Operations = given.client
+           /\ noted.sequence = given.sequence /\ noted.version = given.version
+           /\ noted.outcome = CASE given.kind \in {"Inserted", "Updated", "Deleted"} -> "Done"
+                                [] given.kind \in {"Exists", "Absent"} -> "Refused"
+                                [] given.kind = "TooLong" -> "TooLong"
+                                [] OTHER -> "Alone"]_vars
+
+\* A request that is sent again is told what was noted of it, or nothing once a later one is noted.
+ToldAsNoted ==
+  [][/\ event'.step = "Recollect" =>
+          event'.message.overtaken =
+            (event'.given.overtaken \/ cells.noted[event'.given.note].sequence # event'.given.sequence)
+     /\ event'.step = "Recalled" /\ event'.given.kind = "Gathered" =>
+          event'.verdict = IF event'.given.overtaken THEN "Drop" ELSE "Reply"]_vars
+
+\* Whatever was left alone, the message is answered.
+SeveralAreAnswered ==
+  [][event'.step = "Conclude" =>
+       event'.message.kind = CASE event'.given.kind = "Fetch" -> "Fetched"
+                               [] event'.given.kind = "Gather" -> "Gathered"
+                               [] OTHER -> event'.given.kind]_vars
 
 (***************************************************************************)
 (* The daemon                                                              *)

@@ -53,7 +53,8 @@ After(op) ==
 Write(client) ==
   LET op == writes'[client]
   IN  /\ op # writes[client]
-      /\ op.sequence > writes[client].sequence
+      /\ \/ op.sequence > writes[client].sequence
+         \/ op.sequence = writes[client].sequence /\ op.place > writes[client].place
       /\ op.answer = Answer(op) \/ Refused(op)
       /\ VersionIsRight(op)
       /\ map' = After(op)

@@ -4,7 +4,7 @@
 (* what they hold at the beginning, what they have of a key at any moment, *)
 (* and what is always true of them.                                        *)
 (***************************************************************************)
-EXTENDS KvSteps, Frame
+EXTENDS StoreSteps, Frame
 
 CONSTANTS
   Clients,    \* session numbers, 0..n; each client keeps to its own

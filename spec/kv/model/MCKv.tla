@@ -70,8 +70,19 @@ SessionWishes == {<<0, "Update", 1>>, <<1, "Delete", 1>>}
 DeletesAndGets == {<<0, "Delete", 0>>, <<0, "Get", 0>>}
 DeletesAgainstInserts == {<<0, "Delete", 0>>, <<1, "Insert", 1>>}
 ChangesAndInserts == {<<0, "Update", 0>>, <<0, "Delete", 0>>, <<0, "Insert", 1>>}
+GetsFirst == {<<1, "Get", 0>>}
+UpdatesOther == {<<1, "Update", 1>>}
 UpdatesEach == {<<0, "Update", 1>>, <<1, "Update", 0>>}
 GetsAndUpdatesEach == {<<0, "Get", 1>>, <<1, "Update", 0>>}
+
+\* Client 0 changes two keys at once, or one of them twice, or changes one and gets one.
+PairsOf(kinds, keys) == {<<one, other>> : one \in kinds \X keys, other \in kinds \X keys}
+GathersPairs == {<<0, pair>> : pair \in {p \in PairsOf({"Get"} \cup Writing, Keys) : \E i \in {1, 2} : p[i][1] # "Get"}}
+GathersWrites == {<<0, <<<<"Update", 0>>, <<"Insert", 1>>>>>>, <<0, <<<<"Delete", 0>>, <<"Get", 0>>>>>>}
+GathersEither == {<<0, <<<<"Update", 0>>>>>>, <<0, <<<<"Insert", 1>>>>>>}
+GathersUpdates == {<<0, <<<<"Update", 0>>, <<"Update", 0>>>>>>}
+FetchesBoth == {<<1, <<<<"Get", 0>>, <<"Get", 1>>>>>>}
+UpdatesAndFetchesBoth == {<<0, <<<<"Update", 0>>, <<"Update", 1>>>>>>} \cup FetchesBoth
 
 (***************************************************************************)
 (* Content of the tables at the start *)
@@ -144,9 +155,25 @@ ForgedEpoch ==
 ForgedAddress ==
   {Packet(7, Arrived([BlankMessage EXCEPT !.kind = "Get", !.client = 1, !.sequence = 9, !.secret = TokenOf(1, 0)]))}
 
+\* A message with an operation that nobody can ask for, one that is too long, and one that is neither.
+ForgedGather ==
+  LET Operation(kind, length) == [kind |-> kind, key |-> 0, version |-> 0, length |-> length, value |-> 0]
+      operations == <<Operation("Value", 0), Operation("Update", ValueMax + 1), Operation("Delete", 0)>>
+  IN  {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Gather", !.client = 1, !.sequence = 1, !.secret = 2, !.count = 3,
+                                              !.operations = operations]))}
+
 (***************************************************************************)
 (* States that models must reach: `possible` in models.yaml.               *)
 (***************************************************************************)
+
+SomeOperations(kind, Of(_)) == \E packet \in answers : packet.message.kind = kind /\ Of(packet.message.operations)
+
+\* One operation of a message is answered, and another one left to the client to ask for it alone.
+AnsweredBeside ==
+  SomeOperations("Gathered", LAMBDA all : \E i, j \in DOMAIN all : all[i].kind \in AllAnswers /\ all[j].kind \notin AllAnswers)
+
+\* Two keys are got at once.
+BothAreGot == SomeOperations("Fetched", LAMBDA all : \A i \in DOMAIN all : all[i].kind = "Value")
 
 \* A client wrote the value that the key has.
 IsWritten(key) == Current(key).there /\ Current(key).value > 100

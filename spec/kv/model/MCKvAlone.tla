@@ -69,16 +69,17 @@ EnvOf(packet, lost) ==
 
 RECURSIVE Through(_, _, _, _, _)
 
-\* A run of a hook from one of its sections to the end, or to a pause.
+\* A run of a hook from one of its sections to the end, or to a pause.  No request has operations, whose sections stay out.
 Through(hook, at, tables, message, env) ==
   LET section == ProgramSections(hook)[at]
       index == ProgramTableIndex(section.table, message)
+      stays_out == ProgramGroup(hook, at) > 0
       result == ProgramStep(hook, at, tables[section.table][index], message, env)
       changed == IF hook = "User" /\ section.reads # "none" THEN tables
                  ELSE [tables EXCEPT ![section.table][index] = result.cell]
       last_one == at = Len(ProgramSections(hook))
   IN  CASE section.step = env.until -> [tables |-> tables, message |-> message, verdict |-> "Pause"]
-        [] section.step = env.lost -> Through(hook, at + 1, tables, message, env)
+        [] stays_out \/ section.step = env.lost -> Through(hook, at + 1, tables, message, env)
         [] result.verdict = "Continue" /\ ~ last_one -> Through(hook, at + 1, changed, result.msg, env)
         [] OTHER -> [tables |-> changed, message |-> result.msg, verdict |-> result.verdict]
 
@@ -204,7 +205,7 @@ AloneSpec == AloneInit /\ [][AloneNext]_alone
 (* Answers                                                                 *)
 (***************************************************************************)
 
-Op == Decision(last'.request, last'.answer)
+Op == Decision(last'.request, last'.answer, 0)
 
 \* The map does what the answer says, and nothing where there is none. A long value goes to no other address than its session's.
 EachIsExecuted ==

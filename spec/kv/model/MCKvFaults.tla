@@ -33,6 +33,47 @@ KeepForAnyone(tail, msg, env) ==
     [] OTHER -> Reply([tail EXCEPT !.bytes[msg.spot] = msg.tail], msg)
 
 (***************************************************************************)
+(* Several operations in one message                                       *)
+(***************************************************************************)
+
+\* A request that is sent again is executed again.
+BeginAgain(session, msg, env) ==
+  CASE msg.kind \in Reads -> Continue(session, msg)
+    [] session.state = "Idle" /\ msg.sequence \in {session.sequence, NextSequence(session.sequence)} ->
+         Continue([session EXCEPT !.state = "Busy", !.sequence = msg.sequence, !.deadline = Extended(env.now)], msg)
+    [] OTHER -> Drop(session, msg)
+
+\* What becomes of an operation is noted only if it was decided, so an older note may count for one that was not.
+NoteDecided(noted, msg) ==
+  Continue([noted EXCEPT !.sequence = msg.sequence,
+                         !.version = IF msg.kind \in Alone THEN @ ELSE msg.version,
+                         !.outcome = CASE msg.kind \in {"Inserted", "Updated", "Deleted"} -> "Done"
+                                       [] msg.kind \in {"Exists", "Absent"} -> "Refused"
+                                       [] OTHER -> @],
+           msg)
+
+\* A request is told what was noted last, of whichever request that is.
+RecollectAnyhow(noted, msg) ==
+  LET told == [msg EXCEPT !.version = noted.version]
+  IN
+  CASE noted.outcome = "Done" ->
+         Continue(noted, [told EXCEPT !.kind = CASE msg.kind = "Insert" -> "Inserted"
+                                                 [] msg.kind = "Update" -> "Updated"
+                                                 [] OTHER -> "Deleted"])
+    [] noted.outcome = "Refused" ->
+         Continue(noted, [told EXCEPT !.kind = IF msg.kind = "Insert" THEN "Exists" ELSE "Absent"])
+    [] OTHER -> Continue(noted, msg)
+
+\* A read of several keys that writes one of them.
+ForgedFetch ==
+  {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Fetch", !.client = 1, !.sequence = 1, !.secret = 2, !.count = 1,
+                                          !.operations = <<[kind |-> "Update", key |-> 0, version |-> 0,
+                                                            length |-> Length(211), value |-> 211]>>]))}
+
+\* A read of several keys may write as well, as often as it is sent.
+OnFetchedAnything(bucket, msg) == OnOperation(bucket, msg)
+
+(***************************************************************************)
 (* The bucket                                                              *)
 (***************************************************************************)
 

@@ -79,7 +79,7 @@ Seeing ==
 Noting ==
   {Case("XDP", step, [InitialCells EXCEPT !.answer[1] = [sequence |-> 2, version |-> 9], !.session[1].sequence = 2],
         [Message(kind) EXCEPT !.sequence = sequence, !.version = 8]) :
-     step \in {"Recall", "Remember"}, kind \in {"Get", "Value", "Update", "Updated"}, sequence \in {1, 2}}
+     step \in {"RecallOne", "Remember"}, kind \in {"Get", "Value", "Update", "Updated"}, sequence \in {1, 2}}
 
 (***************************************************************************)
 (* The daemon                                                              *)

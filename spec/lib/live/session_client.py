@@ -200,7 +200,7 @@ class Session:
             raise LeaseEnded(f"session {self.number} is not open, or its lease has ended")
         self._read_number = (self._read_number + 1) % self.codec.SEQUENCE_MODULUS
         message = self._message(kind, self._read_number, fields)
-        self._reads[self._read_number] = message, tuple(fields)
+        self._reads[self._read_number] = message, tuple(name for name in fields if name != "operations")
         return self._read_number, message.encode()
 
     def forget(self, number: int) -> None:
@@ -269,7 +269,8 @@ class Session:
         asked, fields = self._reads.get(message.sequence, (None, ()))
         if asked is None or message.kind.name not in (*self.read_answers[asked.kind.name], "UNINVITED"):
             return False
-        return all(getattr(message, name) == getattr(asked, name) for name in ("client", "secret", *fields))
+        same = all(getattr(message, name) == getattr(asked, name) for name in ("client", "secret", *fields))
+        return same and (message.kind.name == "UNINVITED" or self._has_outcomes(asked, message))
 
     def _is_answer(self, message: Any) -> bool:
         asked = self._outstanding
@@ -282,12 +283,17 @@ class Session:
             return False
         if not all(getattr(message, name) == getattr(asked, name) for name in self._asked_fields):
             return False
+        return self._has_outcomes(asked, message)
+
+    def _has_outcomes(self, asked: Any, message: Any) -> bool:
+        """Whether an answer has an outcome for each operation of a request, if the protocol has operations."""
         wanted, done = getattr(asked, "operations", ()), getattr(message, "operations", ())
         return len(wanted) == len(done) and all(map(self._is_outcome, wanted, done))
 
     def _is_outcome(self, wanted: Any, done: Any) -> bool:
         """True if an operation of an answer belongs to that of a request. Its kind stays if it was not executed."""
-        if done.kind.name not in (wanted.kind.name, *self.answers[wanted.kind.name]):
+        kinds = self.answers.get(wanted.kind.name) or self.read_answers[wanted.kind.name]
+        if done.kind.name not in (wanted.kind.name, *kinds):
             return False
         return all(getattr(done, name) == getattr(wanted, name) for name in self.operation_fields)
 
