@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Chooses what a slot of `just bench kv` asks a store for: see bench_workload.h and
- * harness/bench/slots.h.
+ * harness/bench/slots.h. With BENCH_OPERATIONS, each message has so many gets and updates.
  */
 #ifndef KV_BENCH_H
 #define KV_BENCH_H
@@ -14,19 +14,12 @@
 /* In ASKED, above the sequence number: set once the slot has asked for anything. */
 #define BENCH_HAS_ASKED (1ULL << 32)
 
-/* Reads only the fields that it checks: the client's work is part of every round trip. */
-static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
-					   const unsigned char *payload)
+/* What an answer of a kind says of a request for one key, whose value is `value_is_right`. */
+static __always_inline __u32 bench_outcome_of(__u32 kind, bool value_is_right)
 {
-	const __u32 kind = stepwise_read(payload + KV_WIRE_KIND, 1);
-
-	if (!kind || !slot->state[BENCH_ASKED])
-		return BENCH_OTHER;
-	if (stepwise_read(payload + KV_WIRE_SEQUENCE, 4) != (__u32)slot->state[BENCH_ASKED])
-		return BENCH_STALE;
 	switch (kind) {
 	case KV_MESSAGE_KIND_VALUE:
-		return bench_has_value(payload, slot->state[BENCH_KEY]) ? BENCH_VALUE : BENCH_OTHER;
+		return value_is_right ? BENCH_VALUE : BENCH_OTHER;
 	case KV_MESSAGE_KIND_MISSING:
 		return BENCH_MISSING;
 	case KV_MESSAGE_KIND_UPDATED:
@@ -51,6 +44,71 @@ static __always_inline __u32 bench_sequence(struct bench_slot *slot, enum bench_
 		return slot->round_trips % KV_SEQUENCE_MODULUS;
 	slot->state[BENCH_SEQUENCE] = (slot->state[BENCH_SEQUENCE] + 1) % KV_SEQUENCE_MODULUS;
 	return slot->state[BENCH_SEQUENCE];
+}
+
+#ifdef BENCH_OPERATIONS
+/* Chooses a get or an update. Returns what the answer says of the operation before. */
+static __always_inline __u32 bench_next_operation(struct bench_slot *slot, const __u64 *parameters,
+						  unsigned char *operation, bool answered)
+{
+	const __u64 value = stepwise_read(operation + KV_OPERATION_VALUE, 8);
+	const bool is_right = stepwise_read(operation + KV_OPERATION_LENGTH, 2) ==
+				      BENCH_VALUE_SIZE &&
+			      stepwise_read(operation + KV_OPERATION_KEY, 8) == value;
+	const __u32 kind = stepwise_read(operation + KV_OPERATION_KIND, 1);
+	__u32 length = 0;
+	__u64 key, word = 0;
+
+	if (bench_choose(slot, parameters, &key) == BENCH_UPDATE) {
+		stepwise_write(operation + KV_OPERATION_KIND, 1, KV_MESSAGE_KIND_UPDATE);
+		length = BENCH_VALUE_SIZE;
+		word = key;
+	} else {
+		stepwise_write(operation + KV_OPERATION_KIND, 1, KV_MESSAGE_KIND_GET);
+	}
+	stepwise_write(operation + KV_OPERATION_KEY, 8, key);
+	stepwise_write(operation + KV_OPERATION_LENGTH, 2, length);
+	STEPWISE_UNROLL
+	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
+		stepwise_write(operation + KV_OPERATION_VALUE + at, 8, word);
+	if (answered && (kind == KV_MESSAGE_KIND_GET || kind == KV_MESSAGE_KIND_UPDATE))
+		return BENCH_REFUSED; /* left to be asked for alone */
+	return answered ? bench_outcome_of(kind, is_right) : BENCH_OTHER;
+}
+
+/* Messages without updates are sent as the reads that they are. */
+static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,
+						unsigned char *payload)
+{
+	const __u32 kind = stepwise_read(payload + KV_WIRE_KIND, 1);
+	const bool answered = kind == KV_MESSAGE_KIND_FETCHED || kind == KV_MESSAGE_KIND_GATHERED;
+	const bool reads = !parameters[BENCH_UPDATES_OF_1024];
+	__u32 outcome = BENCH_OTHER;
+
+	for (__u32 i = 0; i < BENCH_OPERATIONS; i++) {
+		if (i && answered && outcome < BENCH_OUTCOMES)
+			slot->outcomes[outcome]++;
+		outcome = bench_next_operation(
+			slot, parameters, payload + KV_WIRE_SIZE + i * KV_OPERATION_SIZE, answered);
+	}
+	bench_write_request(slot, payload, reads ? KV_MESSAGE_KIND_FETCH : KV_MESSAGE_KIND_GATHER,
+			    bench_sequence(slot, reads ? BENCH_GET : BENCH_UPDATE), 0, 0);
+	stepwise_write(payload + KV_WIRE_COUNT, 1, BENCH_OPERATIONS);
+	return outcome;
+}
+#else
+/* Reads only the fields that it checks: the client's work is part of every round trip. */
+static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
+					   const unsigned char *payload)
+{
+	const __u32 kind = stepwise_read(payload + KV_WIRE_KIND, 1);
+
+	if (!kind || !slot->state[BENCH_ASKED])
+		return BENCH_OTHER;
+	if (stepwise_read(payload + KV_WIRE_SEQUENCE, 4) != (__u32)slot->state[BENCH_ASKED])
+		return BENCH_STALE;
+	return bench_outcome_of(kind, kind == KV_MESSAGE_KIND_VALUE &&
+					      bench_has_value(payload, slot->state[BENCH_KEY]));
 }
 
 static __always_inline __u32 bench_kind(enum bench_operation operation)
@@ -88,5 +146,6 @@ static __always_inline __u32 bench_next_request(struct bench_slot *slot, const _
 		bench_write_value(payload, key);
 	return outcome;
 }
+#endif
 
 #endif

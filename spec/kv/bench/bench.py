@@ -6,6 +6,7 @@ Numbers that are drawn are keys, in the order in which they were inserted.
 
 from __future__ import annotations
 
+from harness.bench.hand_written import HandWritten
 from harness.bench.workload import Numbers, Point, Scale, Workload, mixed, powers_of_8, uniform, zipf
 from spec.kv.bench.bench_memcached import Memcached
 from spec.lib.bench import session_bench
@@ -61,6 +62,22 @@ OUTCOMES = ("value", "missing", "updated", "absent", "inserted", "refused", "oth
 EXPECTED_OUTCOMES = ("value", "missing", "updated", "absent", "inserted", "refused")
 
 RIVALS = (Memcached,)
+
+# DINT's store (NSDI '24), which has as many buckets of as many ways: see docs/how-to/measure.md.
+HAND_WRITTEN = (
+    HandWritten(
+        name="DINT",
+        home="DINT_HOME",
+        path="store/ebpf/store_kern.o",
+        program="tps_prim_xdp_main",
+        requests="bench_dint.h",
+        port=20230,
+        payload_size=53,
+    ),
+)
+
+# Operations in one message, beside requests for one key.
+GATHERED = (1, 4, 8, 16)
 
 # Issue 3. The programs have one core; for the rare path the daemon has a second one.
 TARGETS = {

@@ -11,7 +11,12 @@
 #define BENCH_VALUE_SIZE STORE_CONSTANT(TAIL_OVER) /* bytes: a whole slot */
 #include "bench_workload.h"
 
+#ifdef BENCH_OPERATIONS
+#define BENCH_PAYLOAD_SIZE \
+	(STORE_CONSTANT(WIRE_SIZE) + BENCH_OPERATIONS * STORE_CONSTANT(OPERATION_SIZE))
+#else
 #define BENCH_PAYLOAD_SIZE STORE_CONSTANT(WIRE_SIZE)
+#endif
 
 /*
  * The words of a slot's state. ASKED: the sequence number of the outstanding request; the protocol
