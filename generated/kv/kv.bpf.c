@@ -490,11 +490,14 @@ int kv_xdp(struct xdp_md *context)
 		stepwise_gather(context);
 		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
 	case STEPWISE_MALFORMED_CHECKSUM:
+		stepwise_gather(context); /* which looks first whether it is as long as it says */
 		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
 	if (!kv_message_decode(payload, &message))
+		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
+	if (kv_message_operations(payload)) /* it says that it has some, and is too short for any */
 		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
 	if (!kv_message_tail_size(payload) && stepwise_put_off(context, message.slot))
 		return XDP_REDIRECT;

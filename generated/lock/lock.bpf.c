@@ -396,11 +396,15 @@ int lock_xdp(struct xdp_md *context)
 		stepwise_gather(context);
 		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
 	case STEPWISE_MALFORMED_CHECKSUM:
+		stepwise_gather(context); /* which looks first whether it is as long as it says */
 		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
 	if (!lock_message_decode(payload, &message))
+		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
+	if (lock_message_operations(payload)) /* it says that it has some, and is too short for any
+					       */
 		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
 	environment.now = lock_now();
 	return lock_xdp_end(context, udp_offset, &message, &run,

@@ -194,14 +194,19 @@ def payload_number(protocol: ir.Protocol, payload: bytes, name: str) -> int:
 
 def payload_operations(protocol: ir.Protocol, payload: bytes) -> int:
     """Returns how many operations must follow a client's message; 0 if its kind has none."""
+    if not _has_operations(protocol, payload):
+        return 0
+    return payload_number(protocol, payload, ir.expect(protocol.operations, ir.OperationsLayout).count)
+
+
+def _has_operations(protocol: ir.Protocol, payload: bytes) -> bool:
+    """Returns true if messages of this kind have operations, however many this one has."""
     operations = protocol.operations
     if operations is None:
-        return 0
+        return False
     members = ir.expect(protocol.message.field(operations.when.field), ir.Enum).members
     kind = payload_number(protocol, payload, operations.when.field)
-    if kind >= len(members) or members[kind] not in operations.when.members:
-        return 0
-    return payload_number(protocol, payload, operations.count)
+    return kind < len(members) and members[kind] in operations.when.members
 
 
 def payload_rest(protocol: ir.Protocol, payload: bytes) -> int:
@@ -209,9 +214,9 @@ def payload_rest(protocol: ir.Protocol, payload: bytes) -> int:
 
     It is more than any datagram has if there are more operations than a message can have.
     """
-    operations = protocol.operations
-    if operations is None:
+    if not _has_operations(protocol, payload):
         return payload_tail(protocol, payload)
+    operations = ir.expect(protocol.operations, ir.OperationsLayout)
     count = payload_operations(protocol, payload)
     return count * fields_size(protocol, operations.fields) if count <= operations.max else 1 << 16
 

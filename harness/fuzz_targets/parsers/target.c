@@ -57,8 +57,10 @@ static uint64_t hash(const unsigned char *bytes, size_t size)
  * for messages with operations, which also sees malformed ones, keeps its message in an element. */
 static bool is_unread(const struct input *input)
 {
+	const enum program_arrival expected = expect_received(input);
 	const bool looks = input->is_datagram && program_operation_size &&
-			   (operation_count(input) || expect_received(input) == PROGRAM_MALFORMED);
+			   (operation_count(input) || expected == PROGRAM_MALFORMED ||
+			    expected == PROGRAM_MALFORMED_CHECKSUM);
 
 	return kernel_element_count() <= input->set_up + 1 + looks;
 }

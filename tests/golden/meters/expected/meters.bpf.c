@@ -321,12 +321,16 @@ int meters_xdp(struct xdp_md *context)
 		stepwise_gather(context);
 		return meters_xdp_leave(stepwise_end(STEPWISE_DROP, METERS_COUNTER_MALFORMED));
 	case STEPWISE_MALFORMED_CHECKSUM:
+		stepwise_gather(context); /* which looks first whether it is as long as it says */
 		return meters_xdp_leave(
 			stepwise_end(STEPWISE_DROP, METERS_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
 	if (!meters_message_decode(payload, &message))
+		return meters_xdp_leave(stepwise_end(STEPWISE_DROP, METERS_COUNTER_MALFORMED));
+	if (meters_message_operations(payload)) /* it says that it has some, and is too short for
+						   any */
 		return meters_xdp_leave(stepwise_end(STEPWISE_DROP, METERS_COUNTER_MALFORMED));
 	return meters_xdp_end(context, udp_offset, &message, &run,
 			      stepwise_hide(meters_run_xdp(NULL, &message, &run)));
