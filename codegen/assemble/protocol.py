@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from codegen import ir
 from codegen.analysis.step_facts import Steps
 from codegen.layout.resolve import Resolved
+from codegen.layout.schema import Budgets
 from codegen.layout.sections import SectionPlan
 
 
@@ -34,10 +35,7 @@ def sections(plans: Iterable[SectionPlan], resolved: Resolved, steps: Steps) -> 
 def assemble(resolved: Resolved, declared: frozenset[str], steps: Steps, sources: tuple[str, ...]) -> ir.Protocol:
     """declared: names of the constants that the steps' modules declare."""
     written = resolved.layout
-    budgets = [
-        (program, getattr(written.budget, program))
-        for program in ("xdp", "gathered", "ahead", "tc", "sweep", "restore")
-    ]
+    budgets = [(program, getattr(written.budget, program)) for program in Budgets.model_fields]
     return ir.Protocol(
         name=written.protocol,
         module=written.module,

@@ -28,9 +28,7 @@ def generate(protocol: Protocol, quoting: bool = False) -> dict[str, str]:
     names = Names(protocol.name)
     numbers = Leaves(protocol, names)
     programs = Programs(protocol, names, numbers)
-    c_codec = codec_context(
-        protocol, names, programs.operation_in_map if protocol.operations else programs.message_in_map
-    )
+    c_codec = codec_context(protocol, names, programs.operation_in_map)
     files: list[tuple[str, str, str, dict[str, Any]]] = [
         (names.file(".h"), "protocol.h.j2", "c", header_context(protocol, names, numbers)),
         (names.file("_steps.h"), "steps.h.j2", "c", steps_context(protocol, names, numbers, quoting)),

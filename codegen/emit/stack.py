@@ -83,9 +83,11 @@ class Stack:
         self._steps = steps
         self._values: dict[str, int] = {}
         self.message_in_map = self._message_in_map()
-        """Whether xdp and tc have their message in a map, as a sweep always has."""
-        self.operation_in_map = self.message_in_map or 2 * message_layout(protocol)[0] > MESSAGE_BYTES_MAX
-        """Whether a group has its message in a map. On the stack it is beside the message that xdp has there."""
+        """True if xdp and tc have their message in a map, as a sweep always has."""
+        self.operation_in_map = self.message_in_map or (
+            protocol.operations is not None and 2 * message_layout(protocol)[0] > MESSAGE_BYTES_MAX
+        )
+        """True if groups have their message in a map. On the stack it is beside the message that xdp has there."""
 
     def _message_in_map(self) -> bool:
         if message_layout(self._protocol)[0] > MESSAGE_BYTES_MAX:
