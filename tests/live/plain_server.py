@@ -65,11 +65,13 @@ class PlainServer(threading.Thread):
     def address(self) -> tuple[str, int]:
         return self._socket.getsockname()
 
-    def opened(self, made_by: Callable[..., CallerKind], session: Session, choose: random.Random) -> CallerKind:
-        """Returns a caller over a socket of its own, with an open session."""
+    def opened(
+        self, made_by: Callable[..., CallerKind], session: Session, choose: random.Random, **options: Any
+    ) -> CallerKind:
+        """Returns a caller over a socket of its own, with an open session. options: the caller's own."""
         connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         connection.connect(self.address)
-        caller = made_by(session, connection, retry_seconds=0.005)
+        caller = made_by(session, connection, retry_seconds=0.005, **options)
         caller.open(choose, self.reference.capacities["session"])
         return caller
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import socket
 from collections import Counter
 from functools import partial
 from typing import Any
@@ -16,25 +15,10 @@ from spec.kv.live.reference import Reference
 from spec.lib.live.session_client import LeaseEnded, NotServed, SessionError
 from tests.live import invited
 from tests.live.plain_server import CAPACITIES, OfEightBuckets, PlainServer
+from tests.live.plain_store import PlainStore
 
 SLOT_SIZE, VALUE_MAX = codec.SLOT_SIZE, codec.VALUE_MAX
 answer_to = partial(invited.answer_to, codec)
-
-
-class PlainStore(PlainServer):
-    """Answers as a store would whose cells are a dict."""
-
-    reference: Reference
-
-    def complete(self, answer: Any) -> None:
-        kind, said = answer.kind.name, self.reference.accounts.get(answer.client)
-        if said is not None and said.said is not None and kind in VERSIONED and said.sequence == answer.sequence:
-            answer.version = said.said.version
-        elif kind in VERSIONED | {"VALUE"}:
-            answer.version = self.reference.version_of(kind, answer.key)
-        if kind == "VALUE":
-            stored = self.reference.entries[answer.key]
-            answer.length, answer.value, answer.tail = stored.length, stored.value[:SLOT_SIZE], stored.value[SLOT_SIZE:]
 
 
 def opened() -> KvSession:
@@ -133,11 +117,7 @@ def test_a_read_does_not_extend_the_lease():
 
 
 def connected(server: PlainServer, choose: random.Random, **options: Any) -> KvCaller:
-    connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    connection.connect(server.address)
-    caller = KvCaller(KvSession(codec), connection, retry_seconds=0.005, **options)
-    caller.open(choose, CAPACITIES["session"])
-    return caller
+    return server.opened(KvCaller, KvSession(codec), choose, **options)
 
 
 def write(caller: KvCaller, choose: random.Random, key: int, entries: dict[int, bytes]) -> Outcome:

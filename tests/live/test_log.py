@@ -230,12 +230,7 @@ class LogServer(PlainServer):
 def test_callers_over_a_faulty_link(seed):
     choose = random.Random(seed)
     with LogServer(Reference(log_codec, {"session": 64, "head": 16}), faults=0.2, seed=seed) as server:
-        callers, places = [], []
-        for _ in range(3):
-            connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            connection.connect(server.address)
-            callers.append(LogCaller(LogSession(log_codec), connection, retry_seconds=0.005))
-            callers[-1].open(choose, 64)
+        callers, places = [server.opened(LogCaller, LogSession(log_codec), choose) for _ in range(3)], []
         for version in range(1, 61):
             places.append(choose.choice(callers).append(choose.choice(["MEMORY", "DISK"]), 7, version, b"%d" % version))
         assert len(set(places)) == 60 and sum(caller.retry_count for caller in callers) > 0

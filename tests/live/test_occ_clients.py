@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import socket
 import threading
 from typing import Any
 
@@ -52,11 +51,7 @@ class PlainOcc(PlainServer):
 
 
 def connected(server: PlainServer, choose: random.Random) -> OccCaller:
-    connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    connection.connect(server.address)
-    caller = OccCaller(OccSession(codec), connection, retry_seconds=0.005, patient=True)
-    caller.open(choose, CAPACITIES["session"])
-    return caller
+    return server.opened(OccCaller, OccSession(codec), choose, patient=True)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from spec.lib.live.session_client import Caller, Session, SessionError
+from spec.lib.live.session_client import Caller, Session
 
 Wanted = tuple[str, int, bytes]
 """An operation of several: GET, INSERT, UPDATE or DELETE; its key; and the value, which is empty if it writes none."""
@@ -91,8 +91,7 @@ class KvSession(Session):
 
     def operations_of(self, wanted: Sequence[Wanted]) -> dict[str, Any]:
         """The fields of a message with these operations. Raises SessionError for none, and for too many."""
-        if not 0 < len(wanted) <= self.codec.OPERATIONS_MAX:
-            raise SessionError(f"{len(wanted)} operations cannot be gathered: give 1 to {self.codec.OPERATIONS_MAX}")
+        self.check_count(len(wanted), "operations")
         return {"count": len(wanted), "operations": [self._operation(*each) for each in wanted]}
 
     def _operation(self, kind: str, key: int, value: bytes) -> Any:
@@ -153,7 +152,7 @@ class KvCaller(Caller):
     def fetch(self, keys: Sequence[int]) -> list[Entry | None]:
         """Return the entries of many keys, as many in one message as it has room for."""
         found: list[Entry | None] = []
-        for part in self._parts(keys):
+        for part in self.parts(keys):
             fields = self.session.operations_of([("GET", key, b"") for key in part])
             answer = self.read("FETCH", self._patient, **fields)
             found += [self._entry(done) for done in answer.operations]
@@ -165,14 +164,10 @@ class KvCaller(Caller):
         One that the kernel leaves alone is asked for by itself, after the others of its message.
         """
         outcomes: list[Outcome | Entry | None] = []
-        for part in self._parts(wanted):
+        for part in self.parts(wanted):
             answer = self.call(self._next().gather(part, self.now_ns()), self._patient)
             outcomes += [self._outcome(done, asked) for done, asked in zip(answer.operations, part)]
         return outcomes
-
-    def _parts(self, wanted: Sequence[Any]) -> list[Sequence[Any]]:
-        most = self.session.codec.OPERATIONS_MAX
-        return [wanted[first : first + most] for first in range(0, len(wanted), most)]
 
     def _entry(self, done: Any) -> Entry | None:
         if done.kind.name == "GET":

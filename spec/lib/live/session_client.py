@@ -13,7 +13,9 @@ import random
 import socket
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+T = TypeVar("T")
 
 LEASE_MARGIN = 0.05  # share of the lease: this clock may run slower than the server's
 TOO_EARLY_SECONDS = 0.1  # between two requests of a client that receives TooEarly
@@ -285,8 +287,13 @@ class Session:
             return False
         return self._has_outcomes(asked, message)
 
+    def check_count(self, count: int, what: str) -> None:
+        """Raise SessionError if no message has so many operations. what: a name for them."""
+        if not 0 < count <= self.codec.OPERATIONS_MAX:
+            raise SessionError(f"{count} {what} cannot be gathered: give 1 to {self.codec.OPERATIONS_MAX}")
+
     def _has_outcomes(self, asked: Any, message: Any) -> bool:
-        """Whether an answer has an outcome for each operation of a request, if the protocol has operations."""
+        """True if an answer has an outcome for each operation of a request, or the protocol has no operations."""
         wanted, done = getattr(asked, "operations", ()), getattr(message, "operations", ())
         return len(wanted) == len(done) and all(map(self._is_outcome, wanted, done))
 
@@ -310,6 +317,11 @@ class Caller:
         self.retry_count = 0
         self._connection = connection
         self._retry_seconds = retry_seconds
+
+    def parts(self, wanted: Sequence[T]) -> list[Sequence[T]]:
+        """Split operations into as many as a message has room for."""
+        most = self.session.codec.OPERATIONS_MAX
+        return [wanted[first : first + most] for first in range(0, len(wanted), most)]
 
     def open(self, choose: random.Random, capacity: int, patience_seconds: float = 5) -> None:
         """Open a session below the capacity that the server invites to; while it is taken, try another.

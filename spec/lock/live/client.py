@@ -58,8 +58,7 @@ class LockSession(Session):
         for it alone. Raises SessionError for none, for too many, and for a lock that is named twice.
         """
         locks = [lock for lock, _ in wanted]
-        if not 0 < len(locks) <= self.codec.OPERATIONS_MAX:
-            raise SessionError(f"{len(locks)} locks cannot be gathered: give 1 to {self.codec.OPERATIONS_MAX}")
+        self.check_count(len(locks), "locks")
         if len(set(locks)) < len(locks):
             raise SessionError(f"a lock is named twice in {locks}: one of the two may be left to be asked for alone")
         operations = [self._operation(lock, mode) for lock, mode in wanted]
@@ -132,9 +131,8 @@ class LockCaller(Caller):
         itself. No lock may be named twice in one request.
         """
         outcomes: list[bool] = []
-        most = self.session.codec.OPERATIONS_MAX
-        for first in range(0, len(wanted), most):
-            answer = self.call(self.session.gather(wanted[first : first + most], self.now_ns()))
+        for part in self.parts(wanted):
+            answer = self.call(self.session.gather(part, self.now_ns()))
             outcomes += [self._outcome(done) for done in answer.operations]
         return outcomes
 
