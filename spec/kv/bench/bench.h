@@ -14,7 +14,7 @@
 /* In ASKED, above the sequence number: set once the slot has asked for anything. */
 #define BENCH_HAS_ASKED (1ULL << 32)
 
-/* What an answer of a kind says of a request for one key, whose value is `value_is_right`. */
+/* Returns the outcome of a request for one key, by the kind of its answer. */
 static __always_inline __u32 bench_outcome_of(__u32 kind, bool value_is_right)
 {
 	switch (kind) {
@@ -46,31 +46,38 @@ static __always_inline __u32 bench_sequence(struct bench_slot *slot, enum bench_
 	return slot->state[BENCH_SEQUENCE];
 }
 
+static __always_inline __u32 bench_kind(enum bench_operation operation)
+{
+	switch (operation) {
+	case BENCH_GET:
+		return KV_MESSAGE_KIND_GET;
+	case BENCH_UPDATE:
+		return KV_MESSAGE_KIND_UPDATE;
+	default:
+		return KV_MESSAGE_KIND_INSERT;
+	}
+}
+
 #ifdef BENCH_OPERATIONS
 /* Chooses a get or an update. Returns what the answer says of the operation before. */
 static __always_inline __u32 bench_next_operation(struct bench_slot *slot, const __u64 *parameters,
 						  unsigned char *operation, bool answered)
 {
-	const __u64 value = stepwise_read(operation + KV_OPERATION_VALUE, 8);
-	const bool is_right = stepwise_read(operation + KV_OPERATION_LENGTH, 2) ==
-				      BENCH_VALUE_SIZE &&
-			      stepwise_read(operation + KV_OPERATION_KEY, 8) == value;
+	unsigned char *length = operation + KV_OPERATION_LENGTH;
+	unsigned char *value = operation + KV_OPERATION_VALUE;
 	const __u32 kind = stepwise_read(operation + KV_OPERATION_KIND, 1);
-	__u32 length = 0;
-	__u64 key, word = 0;
+	const bool is_right =
+		bench_is_value(length, value, stepwise_read(operation + KV_OPERATION_KEY, 8));
+	enum bench_operation next;
+	__u64 key;
 
-	if (bench_choose(slot, parameters, &key) == BENCH_UPDATE) {
-		stepwise_write(operation + KV_OPERATION_KIND, 1, KV_MESSAGE_KIND_UPDATE);
-		length = BENCH_VALUE_SIZE;
-		word = key;
-	} else {
-		stepwise_write(operation + KV_OPERATION_KIND, 1, KV_MESSAGE_KIND_GET);
-	}
+	next = bench_choose(slot, parameters, &key);
+	stepwise_write(operation + KV_OPERATION_KIND, 1, bench_kind(next));
 	stepwise_write(operation + KV_OPERATION_KEY, 8, key);
-	stepwise_write(operation + KV_OPERATION_LENGTH, 2, length);
-	STEPWISE_UNROLL
-	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
-		stepwise_write(operation + KV_OPERATION_VALUE + at, 8, word);
+	if (next == BENCH_GET)
+		bench_put_value(length, value, 0, 0);
+	else
+		bench_put_value(length, value, BENCH_VALUE_SIZE, key);
 	if (answered && (kind == KV_MESSAGE_KIND_GET || kind == KV_MESSAGE_KIND_UPDATE))
 		return BENCH_REFUSED; /* left to be asked for alone */
 	return answered ? bench_outcome_of(kind, is_right) : BENCH_OTHER;
@@ -109,18 +116,6 @@ static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
 		return BENCH_STALE;
 	return bench_outcome_of(kind, kind == KV_MESSAGE_KIND_VALUE &&
 					      bench_has_value(payload, slot->state[BENCH_KEY]));
-}
-
-static __always_inline __u32 bench_kind(enum bench_operation operation)
-{
-	switch (operation) {
-	case BENCH_GET:
-		return KV_MESSAGE_KIND_GET;
-	case BENCH_UPDATE:
-		return KV_MESSAGE_KIND_UPDATE;
-	default:
-		return KV_MESSAGE_KIND_INSERT;
-	}
 }
 
 static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,

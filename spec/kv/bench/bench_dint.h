@@ -6,6 +6,7 @@
 #ifndef KV_BENCH_DINT_H
 #define KV_BENCH_DINT_H
 
+#include "bpf/stepwise_c.h"
 #include "bench_workload.h"
 
 #define BENCH_PAYLOAD_SIZE 53

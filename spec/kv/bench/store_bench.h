@@ -30,10 +30,27 @@ enum {
 	BENCH_ASKED
 };
 
+/* Returns true if a packet has a whole value of the key. Length and value are where they point. */
+static __always_inline bool bench_is_value(const unsigned char *length, const unsigned char *value,
+					   __u64 key)
+{
+	return stepwise_read(length, 2) == BENCH_VALUE_SIZE && stepwise_read(value, 8) == key;
+}
+
+/* Writes a value of `size` bytes, 0 for none, whose slot is full of a word. */
+static __always_inline void bench_put_value(unsigned char *length, unsigned char *value, __u32 size,
+					    __u64 word)
+{
+	stepwise_write(length, 2, size);
+	STEPWISE_UNROLL
+	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
+		stepwise_write(value + at, 8, word);
+}
+
 static __always_inline bool bench_has_value(const unsigned char *payload, __u64 key)
 {
-	return stepwise_read(payload + STORE_CONSTANT(WIRE_LENGTH), 2) == BENCH_VALUE_SIZE &&
-	       stepwise_read(payload + STORE_CONSTANT(WIRE_VALUE), 8) == key;
+	return bench_is_value(payload + STORE_CONSTANT(WIRE_LENGTH),
+			      payload + STORE_CONSTANT(WIRE_VALUE), key);
 }
 
 static __always_inline void bench_write_request(const struct bench_slot *slot,
@@ -50,18 +67,14 @@ static __always_inline void bench_write_request(const struct bench_slot *slot,
 
 static __always_inline void bench_write_value(unsigned char *payload, __u64 key)
 {
-	stepwise_write(payload + STORE_CONSTANT(WIRE_LENGTH), 2, BENCH_VALUE_SIZE);
-	STEPWISE_UNROLL
-	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
-		stepwise_write(payload + STORE_CONSTANT(WIRE_VALUE) + at, 8, key);
+	bench_put_value(payload + STORE_CONSTANT(WIRE_LENGTH), payload + STORE_CONSTANT(WIRE_VALUE),
+			BENCH_VALUE_SIZE, key);
 }
 
 static __always_inline void bench_write_no_value(unsigned char *payload)
 {
-	stepwise_write(payload + STORE_CONSTANT(WIRE_LENGTH), 2, 0);
-	STEPWISE_UNROLL
-	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
-		stepwise_write(payload + STORE_CONSTANT(WIRE_VALUE) + at, 8, 0);
+	bench_put_value(payload + STORE_CONSTANT(WIRE_LENGTH), payload + STORE_CONSTANT(WIRE_VALUE),
+			0, 0);
 }
 
 #endif

@@ -112,14 +112,12 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 {
 	struct session *session = &client->session;
 
-	if (session->waiting)
-		workload_note_open(thread, session, &session->request, session->first_sent_ns,
-				   LOAD_NEVER);
-	for (unsigned int i = 0; session->waiting && workload_has_operations(&session->request) &&
-				 i < session->request.count;
-	     i++)
-		workload_note_open(thread, session, &client->operations[i], session->first_sent_ns,
-				   LOAD_NEVER);
+	const bool several = workload_has_operations(&session->request);
+	const struct kv_message *asked = several ? client->operations : &session->request;
+	const unsigned int count = several ? session->request.count : 1;
+
+	for (unsigned int i = 0; session->waiting && i < count; i++)
+		workload_note_open(thread, session, &asked[i], session->first_sent_ns, LOAD_NEVER);
 	client->alone_count = 0;
 	if (session->has_given_up)
 		workload_note_open(thread, session, &session->given_up, session->given_up_sent_ns,
@@ -428,7 +426,8 @@ static inline void workload_note_all(struct load_thread *thread, struct workload
 	}
 }
 
-/* Whether an answer has an outcome for each operation, or leaves it to be asked for alone. */
+/* Returns true if an answer has an outcome for each operation, or leaves it to be asked for alone.
+ */
 static inline bool workload_has_outcomes(const struct workload_client *client,
 					 const struct kv_message *request,
 					 const struct kv_message *message,

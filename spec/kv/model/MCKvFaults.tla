@@ -6,6 +6,9 @@
 (***************************************************************************)
 EXTENDS MCKv
 
+\* The rules as they are, for wrong ones that differ in one thing.
+Right == INSTANCE KvHooks
+
 (***************************************************************************)
 (* Strangers                                                               *)
 (***************************************************************************)
@@ -43,26 +46,13 @@ BeginAgain(session, msg, env) ==
          Continue([session EXCEPT !.state = "Busy", !.sequence = msg.sequence, !.deadline = Extended(env.now)], msg)
     [] OTHER -> Drop(session, msg)
 
-\* What becomes of an operation is noted only if it was decided, so an older note may count for one that was not.
+\* The outcome of an operation is noted only if it was decided, so an older note may count for one that was not.
 NoteDecided(noted, msg) ==
-  Continue([noted EXCEPT !.sequence = msg.sequence,
-                         !.version = IF msg.kind \in Alone THEN @ ELSE msg.version,
-                         !.outcome = CASE msg.kind \in {"Inserted", "Updated", "Deleted"} -> "Done"
-                                       [] msg.kind \in {"Exists", "Absent"} -> "Refused"
-                                       [] OTHER -> @],
-           msg)
+  IF msg.kind \in Alone THEN Continue([noted EXCEPT !.sequence = msg.sequence], msg) ELSE Right!Note(noted, msg)
 
-\* A request is told what was noted last, of whichever request that is.
+\* A retry learns the last note, of whichever request that is.
 RecollectAnyhow(noted, msg) ==
-  LET told == [msg EXCEPT !.version = noted.version]
-  IN
-  CASE noted.outcome = "Done" ->
-         Continue(noted, [told EXCEPT !.kind = CASE msg.kind = "Insert" -> "Inserted"
-                                                 [] msg.kind = "Update" -> "Updated"
-                                                 [] OTHER -> "Deleted"])
-    [] noted.outcome = "Refused" ->
-         Continue(noted, [told EXCEPT !.kind = IF msg.kind = "Insert" THEN "Exists" ELSE "Absent"])
-    [] OTHER -> Continue(noted, msg)
+  Continue(noted, Right!Recollect([noted EXCEPT !.sequence = msg.sequence], msg).msg)
 
 \* A read of several keys that writes one of them.
 ForgedFetch ==
