@@ -38,6 +38,9 @@ class Way:
     server: Generated | Reflector | HandWrittenServer
     operations: int
 
+    def serves(self, workload: str) -> bool:
+        return not isinstance(self.server, HandWrittenServer) or workload not in self.server.without
+
 
 def run(build: Build, settings: Settings) -> list[Row]:
     """One row for each workload and way to ask. All runs are interleaved."""
@@ -47,8 +50,18 @@ def run(build: Build, settings: Settings) -> list[Row]:
         contest = Contest(build.plugin, cpus[-1], list(servers), settings, loads(build))
         with opened_pollers(rig, contest, cpus[0]):
             flights = fly(contest, ways)
-            bases = [ALONE, *(way.server.name for way in ways if isinstance(way.server, HandWrittenServer))]
-            return [_row(contest, workload, way, bases, flights) for workload in build.plugin.WORKLOADS for way in ways]
+            return [
+                _row(contest, workload, way, _bases(workload, ways), flights)
+                for workload in build.plugin.WORKLOADS
+                for way in ways
+                if way.serves(workload)
+            ]
+
+
+def _bases(workload: str, ways: list[Way]) -> list[str]:
+    """Returns the names of the ways that the others are compared with."""
+    hand_written = [way for way in ways if isinstance(way.server, HandWrittenServer)]
+    return [ALONE, *(way.server.name for way in hand_written if way.serves(workload))]
 
 
 @contextlib.contextmanager
@@ -91,7 +104,7 @@ def fly(contest: Contest, ways: list[Way]) -> Flights:
     for number in range(settings.runs):
         progress(f"several operations in a message, run {number + 1} of {settings.runs}")
         for name, workload in contest.plugin.WORKLOADS.items():
-            for way in ways:
+            for way in (each for each in ways if each.serves(name)):
                 with contest.prepared(way.server):
                     flight = contest.fly(way.server, name, workload, settings.slots, settings.seconds)
                 flights.setdefault((name, way.server.name), []).append(flight)

@@ -22,6 +22,7 @@ class HandWritten:
     path: of the object file in that folder. program: its name in there.
     requests: the header, in the protocol's bench folder, with the requests that slots send to it.
     port: the server's. payload_size: bytes of a message.
+    without: workloads that its XDP program leaves to another program, which is not run.
     """
 
     name: str
@@ -31,6 +32,7 @@ class HandWritten:
     requests: str
     port: int
     payload_size: int
+    without: tuple[str, ...] = ()
 
     @property
     def missing(self) -> str:
@@ -50,7 +52,7 @@ class HandWritten:
         client = compile_bpf(CLIENT, build.home / self.name.lower(), build.include, self.requests)
         link = Link(rig, Client(client, self.port, self.payload_size), cpu)
         try:
-            return HandWrittenServer(self.name, link, compiled, self.program, as_xdp=(self.program,))
+            return HandWrittenServer(self, link, compiled)
         except BaseException:
             link.close()
             raise
@@ -58,6 +60,10 @@ class HandWritten:
 
 class HandWrittenServer(XdpServer):
     """A server without sessions, whose counters are unknown. It owns its link."""
+
+    def __init__(self, what: HandWritten, link: Link, compiled: Path) -> None:
+        super().__init__(what.name, link, compiled, what.program, as_xdp=(what.program,))
+        self.without = what.without
 
     def states(self, clients: list[int]) -> SlotStates:
         return self.link.blank_states([[client] + [0] * 4 for client in clients])

@@ -167,11 +167,9 @@ class Contest:
         rare = {name: count for name, count in counted.items() if 0 < count <= 2 * len(flight.lost)}
         explained = sum(rare.values()) >= len(flight.lost)
         if flight.lost:
-            why = (
-                ", ".join(f"{name} {count}" for name, count in rare.items())
-                if explained
-                else "without explanation: DOES NOT COUNT"
-            )
+            why = ", ".join(f"{name} {count}" for name, count in rare.items()) if explained else "without explanation"
+            explained = explained and len(flight.lost) < flight.slots  # else nothing was measured
+            why += "" if explained else ": DOES NOT COUNT"
             self.note(server.name, workload, f"{len(flight.lost)} of {flight.slots} packets lost ({why})")
         return explained
 

@@ -104,12 +104,12 @@ class Reflector(XdpServer):
 
 
 class Generated(XdpServer):
-    """The generated XDP program and its look-ahead program, if there is one, over tables of their own."""
+    """The generated XDP program, and those that it hands packets to, if there are any, over tables of their own."""
 
     def __init__(self, link: Link, build: Build) -> None:
         self.build = build
-        ahead = f"{build.protocol}_ahead"
-        super().__init__("generated", link, build.server_object, f"{build.protocol}_xdp", ahead)
+        xdp, ahead, gathered = (f"{build.protocol}_{name}" for name in ("xdp", "ahead", "gathered"))
+        super().__init__("generated", link, build.server_object, xdp, ahead, gathered)
         self._ahead = next((each for each in self.object.programs() if each.name == ahead), None)
         self._enter_address(link.rig.server.ipv4)
 

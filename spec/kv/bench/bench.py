@@ -73,6 +73,7 @@ HAND_WRITTEN = (
         requests="bench_dint.h",
         port=20230,
         payload_size=53,
+        without=("80/20 31% existing",),  # for most missing keys its filter asks the daemon
     ),
 )
 
