@@ -29,7 +29,7 @@ GUARDED = ("spin_lock", "res_spin_lock")
 
 LOCALS = (
     *("message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"),
-    *("run", "operations", "operation", "operation_environment", "number", "payload", "context"),
+    *("run", "operations", "operation", "operation_environment", "number", "payload", "context", "several"),
 )
 """Locals and parameters of the functions that look cells up."""
 
@@ -145,6 +145,12 @@ class Call:
     """The condition that the section is for the message; empty if it is for all."""
     blind: bool = False
     """True if the step runs without its cell, because it neither reads nor changes it."""
+    apart: bool = False
+    """True if a message with operations has it in a function of its own.
+
+    Such a message comes to it only if an earlier section has changed what it is. So its values should take no room on
+    the stack while a group runs.
+    """
 
     @property
     def arguments(self) -> str:
@@ -259,6 +265,10 @@ class Hook:
     @property
     def skips(self) -> bool:
         return any(part.skips for part in self.parts)
+
+    @property
+    def apart(self) -> bool:
+        return any(call.apart for call in self.calls)
 
     @property
     def guarded(self) -> bool:
@@ -462,7 +472,15 @@ class Hooks:
             hides_skip=False,
             left_out=late and not within,
             when=self._when(section.when),
+            apart=self._is_apart(section),
         )
+
+    def _is_apart(self, section: Section) -> bool:
+        operations, when = self._protocol.operations, section.when
+        if operations is None or when is None or section.group or section not in self._protocol.xdp:
+            return False
+        is_for_others = when.field != operations.when.field or not {*when.members} & {*operations.when.members}
+        return is_for_others and self._tables[section.table].atomic in GUARDED
 
     def _is_blind(self, section: Section, below: int | None) -> bool:
         """Returns true if every index has a cell, and the step neither reads nor changes its cell."""

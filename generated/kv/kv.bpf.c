@@ -503,7 +503,8 @@ int kv_xdp(struct xdp_md *context)
 		return XDP_REDIRECT;
 	environment.now = kv_now();
 	return kv_xdp_end(context, udp_offset, &message, &run,
-			  stepwise_hide(kv_run_xdp(NULL, &message, &environment, &run)), XDP_TX);
+			  stepwise_hide(kv_run_xdp(NULL, &message, &environment, &run, false)),
+			  XDP_TX);
 }
 
 /* Runs the hook for a message with operations, which is in a map because the stack has no room for
@@ -539,7 +540,8 @@ int kv_gathered(struct xdp_md *context)
 	stepwise_for_each(stepwise_calls(run.count.value, STEPWISE_LOOKED_AT_TOGETHER),
 			  kv_operations_touch, &run);
 	return kv_xdp_end(context, udp_offset, message, &run,
-			  stepwise_hide(kv_run_xdp(NULL, message, &environment, &run)), XDP_TX);
+			  stepwise_hide(kv_run_xdp(NULL, message, &environment, &run, true)),
+			  XDP_TX);
 }
 
 /* Reads the cells of `bucket` that the packets in the queue will access. */
@@ -575,7 +577,8 @@ int kv_ahead(struct xdp_md *context)
 		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
 	environment.now = kv_now();
 	return kv_xdp_end(context, udp_offset, &message, &run,
-			  stepwise_hide(kv_run_xdp(NULL, &message, &environment, &run)), XDP_PASS);
+			  stepwise_hide(kv_run_xdp(NULL, &message, &environment, &run, false)),
+			  XDP_PASS);
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */
@@ -688,7 +691,9 @@ static __always_inline int kv_sweep_run(struct xdp_md *context,
 	if ((void *)(record + 1) > (void *)(long)context->data_end ||
 	    request->count > STEPWISE_SWEEP_CHUNK_MAX)
 		return XDP_ABORTED;
-	*sweep = (struct kv_sweep){ .message = *record, .first = request->first };
+	*sweep = (struct kv_sweep){}; /* not with the record, which would go over the stack */
+	sweep->first = request->first;
+	sweep->message = *record;
 	sweep->environment.now = kv_now();
 	bpf_loop(request->count, visit, &sweep, 0);
 	*record = sweep->message;

@@ -796,8 +796,16 @@ static long kv_group_3(__u32 call, void *context)
 	return 0;
 }
 
+/* For a message with operations. Its values take no room on the stack while a group runs. */
+static __noinline __u32 kv_on_request_on_bucket_apart(struct kv_bucket_cell *element,
+						      struct kv_message *message)
+{
+	return kv_on_request_on_bucket(element, message);
+}
+
 static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *message,
-					struct kv_env *environment, struct kv_operations_run *run)
+					struct kv_env *environment, struct kv_operations_run *run,
+					bool several)
 {
 	__u64 *credential = kv_credential_element(tables, message->client);
 	__u64 *session = kv_session_element(tables, message->client);
@@ -851,7 +859,9 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 	if (message->kind == KV_MESSAGE_KIND_GET || message->kind == KV_MESSAGE_KIND_INSERT ||
 	    message->kind == KV_MESSAGE_KIND_UPDATE || message->kind == KV_MESSAGE_KIND_DELETE) {
 		bucket = kv_bucket_element(tables, message->slot);
-		outcome = bucket ? kv_on_request_on_bucket(bucket, message) : STEPWISE_CONTENDED;
+		outcome = !bucket ? STEPWISE_CONTENDED :
+			  several ? kv_on_request_on_bucket_apart(bucket, message) :
+				    kv_on_request_on_bucket(bucket, message);
 		if (outcome == STEPWISE_CONTENDED)
 			skipped = STEPWISE_SKIPPED;
 	}

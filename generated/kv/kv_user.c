@@ -243,7 +243,7 @@ static enum stepwise_verdict kv_xdp_message(const struct stepwise_tables *tables
 	if (!kv_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	kv_env_set(&env, environment);
-	switch (stepwise_verdict(kv_run_xdp(tables, &message, &env, &run))) {
+	switch (stepwise_verdict(kv_run_xdp(tables, &message, &env, &run, false))) {
 	case STEPWISE_REPLY:
 		kv_message_encode_answer(payload, &message);
 		return STEPWISE_REPLY;

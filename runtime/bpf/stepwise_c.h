@@ -9,6 +9,9 @@
 /* The version of <linux/stddef.h> is weaker. BPF code must be inlined to stay in registers. */
 #undef __always_inline
 #define __always_inline inline __attribute__((always_inline))
+#ifndef __noinline
+#define __noinline __attribute__((noinline))
+#endif
 
 /*
  * Goes before a short loop over values that should stay in registers. It is a wish: clang may find

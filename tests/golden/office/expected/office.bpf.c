@@ -341,7 +341,9 @@ static __always_inline int office_sweep_run(struct xdp_md *context,
 	if ((void *)(record + 1) > (void *)(long)context->data_end ||
 	    request->count > STEPWISE_SWEEP_CHUNK_MAX)
 		return XDP_ABORTED;
-	*sweep = (struct office_sweep){ .message = *record, .first = request->first };
+	*sweep = (struct office_sweep){}; /* not with the record, which would go over the stack */
+	sweep->first = request->first;
+	sweep->message = *record;
 	bpf_loop(request->count, visit, &sweep, 0);
 	*record = sweep->message;
 	request->visited = sweep->visited;

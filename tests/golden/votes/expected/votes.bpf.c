@@ -325,7 +325,9 @@ static __always_inline int votes_sweep_run(struct xdp_md *context,
 	if ((void *)(record + 1) > (void *)(long)context->data_end ||
 	    request->count > STEPWISE_SWEEP_CHUNK_MAX)
 		return XDP_ABORTED;
-	*sweep = (struct votes_sweep){ .message = *record, .first = request->first };
+	*sweep = (struct votes_sweep){}; /* not with the record, which would go over the stack */
+	sweep->first = request->first;
+	sweep->message = *record;
 	sweep->environment.now = votes_now();
 	bpf_loop(request->count, visit, &sweep, 0);
 	*record = sweep->message;
