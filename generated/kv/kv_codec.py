@@ -196,8 +196,11 @@ class Message:
             raise ValueError(f"tail has {len(self.tail)} bytes, and length is {self.length}")
         if self.tail and self.operations:
             raise ValueError("a message with operations has no tail")
-        if len(self.operations) not in (0, self.count):
-            raise ValueError(f"there are {len(self.operations)} operations, and count is {self.count}")
+        if len(self.operations) not in (0, operation_count(self)):
+            raise ValueError(
+                f"there are {len(self.operations)} operations, and a message of kind {self.kind!r} whose count is "
+                f"{self.count} has {operation_count(self)}"
+            )
         return b"".join(
             (
                 Kind(self.kind).to_bytes(1, "big"),

@@ -131,8 +131,11 @@ class Message:
             raise ValueError(f"own is {self.own!r}, and not 0..16383")
         if not 0 <= self.count <= 31:
             raise ValueError(f"count is {self.count!r}, and not 0..31")
-        if len(self.operations) not in (0, self.count):
-            raise ValueError(f"there are {len(self.operations)} operations, and count is {self.count}")
+        if len(self.operations) not in (0, operation_count(self)):
+            raise ValueError(
+                f"there are {len(self.operations)} operations, and a message of kind {self.kind!r} whose count is "
+                f"{self.count} has {operation_count(self)}"
+            )
         return b"".join(
             (
                 Kind(self.kind).to_bytes(1, "big"),

@@ -90,8 +90,11 @@ class Message:
             raise ValueError(f"meter is {self.meter!r}, and not 0..16777215")
         if not 0 <= self.by <= 255:
             raise ValueError(f"by is {self.by!r}, and not 0..255")
-        if len(self.operations) not in (0, self.count):
-            raise ValueError(f"there are {len(self.operations)} operations, and count is {self.count}")
+        if len(self.operations) not in (0, operation_count(self)):
+            raise ValueError(
+                f"there are {len(self.operations)} operations, and a message of kind {self.kind!r} whose count is "
+                f"{self.count} has {operation_count(self)}"
+            )
         return b"".join(
             (
                 Kind(self.kind).to_bytes(1, "big"),
