@@ -9,9 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from codegen.errors import Errors
-from codegen.layout import files
-from codegen.layout.folders import Folders
+from codegen.layout.read import layout_of
 from codegen.layout.schema import Older
 from codegen.layout.versions import version
 
@@ -21,10 +19,7 @@ def older_of(spec: Path) -> Older | None:
 
     Raises SpecErrors.
     """
-    folders, errors = Folders.of(spec), Errors()
-    read = files.read(folders.layout, folders.others, None, folders.display, errors)
-    errors.raise_if_any()
-    return read[0].older if read else None
+    return layout_of(spec).older
 
 
 def override(older: Older) -> dict[str, Any]:

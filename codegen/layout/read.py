@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from codegen.errors import Errors, FileMissing, LayoutInconsistent
@@ -39,3 +40,12 @@ def read_layout(
             )
         )
     return found
+
+
+def layout_of(spec: Path) -> Layout:
+    """Returns the layout of the protocol in a folder. Raises SpecErrors."""
+    errors = Errors()
+    found = read_layout(Folders.of(spec), None, None, errors)
+    errors.raise_if_any()
+    assert found is not None, "an error says why there is no layout"
+    return found[0]

@@ -26,9 +26,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pydantic
-import yaml
 
 from codegen.errors import SpecErrors
+from codegen.layout.read import layout_of
 from harness.base import yaml_documents
 from harness.base.protocols import SPEC, protocols
 from harness.conform import drain_cases
@@ -132,9 +132,10 @@ def load(path: Path) -> list[Mutant]:
 
 def sections_of(protocol: str) -> int:
     """The number of sections in a protocol's hooks, from its layout."""
-    layout = yaml.safe_load((SPEC / protocol / "layout.yaml").read_text())
-    hooks = sum(len(sections) for sections in layout.get("hooks", {}).values())
-    return hooks + sum(len(each["sections"]) for each in layout.get("sweep", {}).get("passes", []))
+    layout = layout_of(SPEC / protocol)
+    hooks, passes = layout.hooks, layout.sweep.passes if layout.sweep else []
+    user = hooks.user if isinstance(hooks.user, list) else [hooks.user] if hooks.user else []
+    return len(hooks.xdp) + len(hooks.tc) + len(user) + sum(len(each.sections) for each in passes)
 
 
 def _seen(text: DomainText) -> tuple[int, int]:

@@ -12,9 +12,8 @@ import os
 import subprocess
 import sys
 
-import yaml
-
 from codegen.layout.folders import used_folders
+from codegen.layout.read import layout_of
 from harness.base import command
 from harness.base.protocols import SPEC, UnknownProtocol, chosen, daemon, protocols
 from harness.operate.service import ENVIRONMENT, ServiceError, require_built
@@ -23,10 +22,8 @@ EXIT_CORRUPT = 3  # the daemon's exit code after it has handed over all intact r
 
 
 def able(key: str) -> list[str]:
-    """Returns the protocols whose layout has `key`."""
-    return [
-        name for name in protocols() if key in yaml.safe_load((SPEC / name / "layout.yaml").read_text(encoding="utf-8"))
-    ]
+    """Returns the protocols whose layout has `key`, or has it from a layout that it uses."""
+    return [name for name in protocols() if getattr(layout_of(SPEC / name), key) is not None]
 
 
 def one(named: str | None, key: str, option: str, what: str) -> str:
