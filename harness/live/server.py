@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -65,6 +66,9 @@ class Server:
         self._said: list[str] = []
         # The codecs use only the methods that _Plain has, but their type names the patterns of conformance.
         self._codecs = cell_codecs(build.protocol, Shapes(build.programs), _Plain())  # type: ignore[arg-type]
+        codecs = self._codecs
+        # Most cells are as they were when they were last looked at.
+        self._unpack = lru_cache(maxsize=4096)(lambda table, element: codecs[table].unpack(element))
         self._maps: dict[str, Map] = {}
 
     def __enter__(self) -> Server:
@@ -283,7 +287,8 @@ class Server:
         return {name: [self.cell(name, index) for index in range(self.build.capacities[name])] for name in self._codecs}
 
     def cell(self, table: str, index: int) -> dict[str, Any]:
-        return self._codecs[table].unpack(self._map(f"state/tables/{table}").lookup(index))
+        element = self._map(f"state/tables/{table}").lookup(index)
+        return dict(self._unpack(table, element))
 
     def table_bytes(self) -> int:
         """Memory of all tables, as the kernel accounts it."""

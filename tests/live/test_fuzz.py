@@ -39,6 +39,16 @@ class Careless(kv_reference.Reference):
         return 1 if kind == "INSERTED" else super().version_of(kind, key)
 
 
+class OneByOne(kv_reference.Actor):
+    """Has one operation in a message. An example with several is shrunk for minutes."""
+
+    def _read(self, which, what, now_ns):
+        return self._get(which, what == 0, now_ns)
+
+    def _gather(self, which, now_ns):
+        return "Renew", self.session.renew(now_ns)
+
+
 def find_fault(monkeypatch, seed: int) -> list[str]:
     """Returns the failure of a round against the forgetful reference."""
     monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=Forgetful, Actor=Actor))
@@ -76,7 +86,7 @@ def test_store_agrees_with_a_dict():
 
 def test_wrong_store_is_found_out_and_the_example_is_short(monkeypatch):
     """Shrunk, an example has little but what it takes: an open, an insert, a delete, an insert."""
-    monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=Careless, Actor=kv_reference.Actor))
+    monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=Careless, Actor=OneByOne))
     message = r"INSERTED has version 2 of key \d+, but should have 1"
     with pytest.raises(AssertionError, match=message) as failure:
         for seed in range(1, 20):

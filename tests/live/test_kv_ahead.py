@@ -17,7 +17,8 @@ from spec.lib.live.session_client import NotServed
 
 # Three keys for each way, and room for all of them in any one page.
 FEW_BUCKETS = {
-    "constants": {"Ways": 1, "PageSize": 16, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
+    "types": {"client": "u3", "note": "u7"},
+    "constants": {"Ways": 1, "PageSize": 16, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8, "Notes": 128},
     "tables": {
         "bucket": {"capacity": 4},
         "page": {"capacity": 4},

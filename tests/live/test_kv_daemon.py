@@ -18,7 +18,8 @@ from tests.live.conftest import a_key_without_a_bit, marks
 
 # One bucket of two ways, and one page: the third key spills another.
 ONE_BUCKET = {
-    "constants": {"Ways": 2, "PageSize": 6, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
+    "types": {"client": "u3", "note": "u7"},
+    "constants": {"Ways": 2, "PageSize": 6, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8, "Notes": 128},
     "tables": {
         "bucket": {"capacity": 1},
         "page": {"capacity": 1},

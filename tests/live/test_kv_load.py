@@ -39,7 +39,8 @@ def test_half_of_the_rare_path_lost():
 def test_daemon_that_got_all_it_has_room_for_goes_on(waiting):
     """It kept the chunks of the batch until the next, and none was left for what would have called for one."""
     override = {
-        "constants": {"Ways": 1, "Sessions": 8, "SessionsOfPeer": 8},
+        "types": {"client": "u3", "note": "u7"},
+        "constants": {"Ways": 1, "Sessions": 8, "SessionsOfPeer": 8, "Notes": 128},
         "tables": {"bucket": {"capacity": 1}, "page": {"capacity": 1}},
     }
     built, choose = build("kv", override), random.Random(waiting)

@@ -380,7 +380,7 @@ def opened_actor() -> Actor:
 
 def test_an_actor_asks_for_everything():
     idle = {opened_actor().act(choice, 2)[0].split()[0] for choice in range(1000)}
-    assert idle == {"Get", "Insert", "Update", "Delete", "Renew", "Close"}
+    assert idle == {"Get", "Fetch", "Insert", "Update", "Delete", "Gather", "Renew", "Close"}
     tails = {len(kv_codec.Message.decode(opened_actor().act(choice, 2)[1]).tail) for choice in range(1000)}
     assert tails == {0, kv_codec.SLOT_SIZE + 1, kv_codec.VALUE_MAX - 1, kv_codec.VALUE_MAX}
     waiting = set()

@@ -24,7 +24,16 @@ from tests.live.conftest import a_key_without_a_bit, connected, marks
 # room.
 SPOTS = 3
 ONE_SHELF = {
-    "constants": {"Ways": 2, "PageSize": 6, "Spots": SPOTS, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
+    "types": {"client": "u3", "note": "u7"},
+    "constants": {
+        "Ways": 2,
+        "PageSize": 6,
+        "Spots": SPOTS,
+        "Lease": 1_000_000,
+        "Sessions": 8,
+        "SessionsOfPeer": 8,
+        "Notes": 128,
+    },
     "tables": {
         **{name: {"capacity": 1} for name in ("bucket", "page", "shelf", "tail", "row")},
     },

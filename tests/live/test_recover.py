@@ -20,7 +20,8 @@ from spec.log.live.client import LogCaller, LogSession
 from tests.live.conftest import connected
 
 FEW_BUCKETS = {
-    "constants": {"PageSize": 16, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
+    "types": {"client": "u3", "note": "u7"},
+    "constants": {"PageSize": 16, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8, "Notes": 128},
     "tables": {
         "bucket": {"capacity": 8},
         "page": {"capacity": 64},

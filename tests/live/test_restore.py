@@ -19,7 +19,8 @@ from tests.live.conftest import connected
 
 # Buckets of two ways, so that half of the rows go to their pages.
 FEW_BUCKETS = {
-    "constants": {"Ways": 2, "PageSize": 16, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
+    "types": {"client": "u3", "note": "u7"},
+    "constants": {"Ways": 2, "PageSize": 16, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8, "Notes": 128},
     "tables": {
         "bucket": {"capacity": 8},
         "page": {"capacity": 64},

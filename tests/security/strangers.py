@@ -18,14 +18,19 @@ from harness.rig.netns import Endpoint, Rig
 SESSIONS = 16
 SESSION_CONSTANTS = {"Sessions": SESSIONS, "SessionsOfPeer": SESSIONS, "Lease": 1_000_000}
 # One bucket of four ways, so that keys are spilled to its page.
-STORE = {
+BUCKET = {
     "types": {"client": "u4"},
     "constants": {"Ways": 4, "PageSize": 16, **SESSION_CONSTANTS},
     "tables": {name: {"capacity": 1} for name in ("bucket", "page", "row", "shelf", "tail")},
 }
+STORE = {
+    **BUCKET,
+    "types": {**BUCKET["types"], "note": "u8"},
+    "constants": {**BUCKET["constants"], "Notes": 16 * SESSIONS},
+}
 TRANSACTIONS = {
-    **STORE,
-    "constants": {**STORE["constants"], "AllIntents": 4 * SESSIONS},
+    **BUCKET,
+    "constants": {**BUCKET["constants"], "AllIntents": 4 * SESSIONS},
     "local": {"intent": "u6"},
 }
 LOCKS = {

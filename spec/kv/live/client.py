@@ -1,4 +1,4 @@
-"""Implements a client of the store: get, insert, update, delete."""
+"""Implements a client of the store: get, insert, update, delete, one at a time or several in one message."""
 
 from __future__ import annotations
 
@@ -46,18 +46,16 @@ class Outcome:
         return self.kind in ("INSERTED", "UPDATED", "DELETED")
 
 
-class KvSession(Session):
-    """A session of the store: at most one write is outstanding, and any number of gets."""
+class StoreSession(Session):
+    """A session of a store: at most one write is outstanding, and any number of gets. A message has one operation."""
 
     answers: ClassVar[dict[str, tuple[str, ...]]] = {
         "INSERT": ("INSERTED", "EXISTS", "NO_ROOM", "TOO_LONG"),
         "UPDATE": ("UPDATED", "ABSENT", "NO_ROOM", "TOO_LONG"),
         "DELETE": ("DELETED", "ABSENT"),
-        "GATHER": ("GATHERED",),
     }
-    read_answers: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("VALUE", "MISSING"), "FETCH": ("FETCHED",)}
+    read_answers: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("VALUE", "MISSING")}
     one_way = frozenset({"tail"})
-    operation_fields = ("key",)
 
     def get(self, key: int, now_ns: int) -> tuple[int, bytes]:
         """Encode a get; return its number and datagram."""
@@ -71,6 +69,24 @@ class KvSession(Session):
 
     def delete(self, key: int, now_ns: int) -> bytes:
         return self.request("DELETE", now_ns, key=key)
+
+    def _stored(self, value: bytes) -> dict[str, Any]:
+        """The fields of a value. A value that is too long goes out as its length alone: the store checks that first."""
+        size = len(value)
+        in_slot, in_tail = value if size <= self.codec.SLOT_SIZE else b"", value if self.codec.tail_size(size) else b""
+        return {"length": size, "value": in_slot.ljust(self.codec.SLOT_SIZE, b"\0"), "tail": in_tail}
+
+    def _answers_read(self, message: Any) -> bool:
+        is_whole = message.kind.name != "VALUE" or len(message.tail) == self.codec.tail_size(message.length)
+        return is_whole and super()._answers_read(message)
+
+
+class KvSession(StoreSession):
+    """A session of the key-value store, whose messages may also have several operations."""
+
+    answers: ClassVar[dict[str, tuple[str, ...]]] = {**StoreSession.answers, "GATHER": ("GATHERED",)}
+    read_answers: ClassVar[dict[str, tuple[str, ...]]] = {**StoreSession.read_answers, "FETCH": ("FETCHED",)}
+    operation_fields = ("key",)
 
     def fetch(self, keys: Sequence[int], now_ns: int) -> tuple[int, bytes]:
         """Encode a get of several keys; return its number and datagram.
@@ -99,16 +115,6 @@ class KvSession(Session):
         stored = self._stored(value)
         return self.codec.Operation(kind=self.codec.Kind[kind], key=key, length=stored["length"], value=stored["value"])
 
-    def _stored(self, value: bytes) -> dict[str, Any]:
-        """The fields of a value. A value that is too long goes out as its length alone: the store checks that first."""
-        size = len(value)
-        in_slot, in_tail = value if size <= self.codec.SLOT_SIZE else b"", value if self.codec.tail_size(size) else b""
-        return {"length": size, "value": in_slot.ljust(self.codec.SLOT_SIZE, b"\0"), "tail": in_tail}
-
-    def _answers_read(self, message: Any) -> bool:
-        is_whole = message.kind.name != "VALUE" or len(message.tail) == self.codec.tail_size(message.length)
-        return is_whole and super()._answers_read(message)
-
 
 def value_of(message: Any) -> bytes:
     """The whole value that a message carries."""
@@ -120,15 +126,15 @@ def entry_of(answer: Any) -> Entry | None:
     return Entry(answer.version, value_of(answer)) if answer.kind.name == "VALUE" else None
 
 
-class KvCaller(Caller):
-    """Drives a KvSession over a socket. Values may have any length: the store rejects those that are too long.
+class StoreCaller(Caller):
+    """Drives a StoreSession over a socket. Values may have any length: the store rejects those that are too long.
 
     While the daemon is down, a call raises NotServed at once if the kernel alone has no answer; a `patient` caller
     waits for the daemon instead. A write without an answer may have been executed, or may be later. `again` waits for
     its answer; the next write gives it up.
     """
 
-    session: KvSession
+    session: StoreSession
 
     def __init__(self, *arguments: Any, patient: bool = False, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -149,6 +155,36 @@ class KvCaller(Caller):
     def delete(self, key: int) -> Outcome:
         return self._write(self._next().delete(key, self.now_ns()))
 
+    def again(self) -> Outcome:
+        """Wait for the answer to the unanswered write; it may have arrived already."""
+        if not self.session.is_waiting and self.settled is not None:
+            answer, self.settled = self.settled, None
+            return Outcome.of(answer)
+        return self._write(self.session.again())
+
+    def renew(self) -> None:
+        """Extend the lease. A write does that too, a get does not."""
+        self._next()
+        self.call(self.session.renew(self.now_ns()))
+
+    def close(self) -> None:
+        self._next()
+        super().close()
+
+    def _next(self) -> StoreSession:
+        if self.session.is_waiting:
+            self.session.give_up()
+        return self.session
+
+    def _write(self, datagram: bytes) -> Outcome:
+        return Outcome.of(self.call(datagram, self._patient))
+
+
+class KvCaller(StoreCaller):
+    """Drives a KvSession over a socket."""
+
+    session: KvSession
+
     def fetch(self, keys: Sequence[int]) -> list[Entry | None]:
         """Return the entries of many keys, as many in one message as it has room for."""
         found: list[Entry | None] = []
@@ -165,7 +201,8 @@ class KvCaller(Caller):
         """
         outcomes: list[Outcome | Entry | None] = []
         for part in self.parts(wanted):
-            answer = self.call(self._next().gather(part, self.now_ns()), self._patient)
+            self._next()
+            answer = self.call(self.session.gather(part, self.now_ns()), self._patient)
             outcomes += [self._outcome(done, asked) for done, asked in zip(answer.operations, part)]
         return outcomes
 
@@ -185,27 +222,3 @@ class KvCaller(Caller):
             "UPDATE": lambda: self.update(key, value),
             "DELETE": lambda: self.delete(key),
         }[kind]()
-
-    def again(self) -> Outcome:
-        """Wait for the answer to the unanswered write; it may have arrived already."""
-        if not self.session.is_waiting and self.settled is not None:
-            answer, self.settled = self.settled, None
-            return Outcome.of(answer)
-        return self._write(self.session.again())
-
-    def renew(self) -> None:
-        """Extend the lease. A write does that too, a get does not."""
-        self._next()
-        self.call(self.session.renew(self.now_ns()))
-
-    def close(self) -> None:
-        self._next()
-        super().close()
-
-    def _next(self) -> KvSession:
-        if self.session.is_waiting:
-            self.session.give_up()
-        return self.session
-
-    def _write(self, datagram: bytes) -> Outcome:
-        return Outcome.of(self.call(datagram, self._patient))

@@ -424,10 +424,8 @@ class Actor:
             if not session.is_invited:
                 self.session = session = self.opens(session.codec)
             return opening(session, choice, self._session_capacity, now_ns)
-        if what == 5:
-            return self._fetch(which, now_ns)
-        if what < 5:
-            return self._get(which, what == 0, now_ns)
+        if what <= 5:
+            return self._read(which, what, now_ns)
         if session.is_waiting and what < 14:
             return f"{session.outstanding_kind} (write {session.sequence}) again", session.again()
         if session.given_up and what < 17:
@@ -437,6 +435,9 @@ class Actor:
             session.give_up()
         label, datagram = self._write(which, (3 * what + which) % 16, now_ns)
         return f"{label} (write {session.sequence}){given_up}", datagram
+
+    def _read(self, which: int, what: int, now_ns: int) -> tuple[str, bytes]:
+        return self._fetch(which, now_ns) if what == 5 else self._get(which, what == 0, now_ns)
 
     def _get(self, which: int, again: bool, now_ns: int) -> tuple[str, bytes]:
         session, key = self.session, self.KEYS[which % len(self.KEYS)]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from spec.kv.live.client import KvCaller, KvSession, value_of
+from spec.kv.live.client import StoreCaller, StoreSession, value_of
 from spec.lib.live.session_client import LeaseEnded, SessionError
 
 Result = TypeVar("Result")
@@ -33,11 +33,11 @@ class Undecided(LeaseEnded):
     """The lease ended during the first commit: the transaction was written as a whole, or not at all."""
 
 
-class OccSession(KvSession):
+class OccSession(StoreSession):
     """A store session with locks: at most one write, lock, commit or abort is outstanding."""
 
     answers: ClassVar[dict[str, tuple[str, ...]]] = {
-        **{kind: (*kinds, "LOCKED") for kind, kinds in KvSession.answers.items()},
+        **{kind: (*kinds, "LOCKED") for kind, kinds in StoreSession.answers.items()},
         "LOCK": ("GRANTED", "CONFLICT", "TOO_LONG", "NO_ROOM", "REFUSED"),
         "COMMIT": ("COMMITTED", "REFUSED"),
         "ABORT": ("ABORTED", "REFUSED"),
@@ -194,7 +194,7 @@ class Transaction:
                 )
 
 
-class OccCaller(KvCaller):
+class OccCaller(StoreCaller):
     """Drives an OccSession over a socket.
 
     It runs transactions, and does what the store's caller does. A write of a locked key gets LOCKED as its answer.
