@@ -94,7 +94,7 @@ def test_answers_to_others_are_ignored():
         {"operations": [one, replace(other, lock=7)]},
         {"operations": [one, replace(other, mode=codec.Mode.SHARED)]},
         {"operations": [one, replace(other, kind=codec.Kind.RELEASED)]},
-        {"kind": codec.Kind.GRANTED},
+        {"kind": codec.Kind.GRANTED, "operations": [], "count": 0},
     ]
     for changes in wrong:
         assert session.receive(replace(right, **changes).encode(), 20) is None, changes
