@@ -43,13 +43,19 @@ struct stepwise_gathering {
 	__u64 (*sum_tail)(struct xdp_md *context, __u32 offset, __u32 size);
 };
 
-/* Returns where an operation of a packet is, if it is in the packet. */
+/*
+ * Returns where an operation of a packet is, if it is in the packet. The pointer is computed once:
+ * if clang computed it again, the verifier would not know that the second one is in the packet.
+ */
 static __always_inline unsigned char *stepwise_operation(const struct xdp_md *context,
 							 const struct stepwise_operations *all,
 							 __u32 number, __u32 size)
 {
-	return (unsigned char *)(long)context->data +
-	       ((all->offset + number * size) & STEPWISE_OPERATION_OFFSET_MASK);
+	unsigned char *operation = (unsigned char *)(long)context->data;
+
+	operation += (all->offset + number * size) & STEPWISE_OPERATION_OFFSET_MASK;
+	asm("" : "+r"(operation));
+	return operation;
 }
 
 /* Shows the verifier that an operation is in the packet. */
