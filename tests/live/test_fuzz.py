@@ -18,6 +18,7 @@ from harness.live.build import build
 from harness.live.server import Server
 from harness.rig.netns import Rig
 from spec.kv.live import reference as kv_reference
+from spec.kv.live.client import StoreSession
 from spec.lock.live.reference import Actor, Reference
 
 VARIANTS = plugin.workload("lock").fuzz["variants"]
@@ -42,11 +43,7 @@ class Careless(kv_reference.Reference):
 class OneByOne(kv_reference.Actor):
     """Has one operation in a message. An example with several is shrunk for minutes."""
 
-    def _read(self, which, what, now_ns):
-        return self._get(which, what == 0, now_ns)
-
-    def _gather(self, which, now_ns):
-        return "Renew", self.session.renew(now_ns)
+    opens = StoreSession
 
 
 def find_fault(monkeypatch, seed: int) -> list[str]:

@@ -424,8 +424,10 @@ class Actor:
             if not session.is_invited:
                 self.session = session = self.opens(session.codec)
             return opening(session, choice, self._session_capacity, now_ns)
+        if what == 5 and "FETCH" in session.read_answers:
+            return self._fetch(which, now_ns)
         if what <= 5:
-            return self._read(which, what, now_ns)
+            return self._get(which, what == 0, now_ns)
         if session.is_waiting and what < 14:
             return f"{session.outstanding_kind} (write {session.sequence}) again", session.again()
         if session.given_up and what < 17:
@@ -435,9 +437,6 @@ class Actor:
             session.give_up()
         label, datagram = self._write(which, (3 * what + which) % 16, now_ns)
         return f"{label} (write {session.sequence}){given_up}", datagram
-
-    def _read(self, which: int, what: int, now_ns: int) -> tuple[str, bytes]:
-        return self._fetch(which, now_ns) if what == 5 else self._get(which, what == 0, now_ns)
 
     def _get(self, which: int, again: bool, now_ns: int) -> tuple[str, bytes]:
         session, key = self.session, self.KEYS[which % len(self.KEYS)]
@@ -475,7 +474,7 @@ class Actor:
                 return f"Delete {key}", session.delete(key, now_ns)
             case 5 | 6 | 7 | 8 | 9:
                 return f"Update {key} to {len(value)} bytes", session.update(key, value, now_ns)
-            case 10 | 11 | 12:
+            case 10 | 11 | 12 if "GATHER" in session.answers:
                 return self._gather(which, now_ns)
         return f"Insert {key} of {len(value)} bytes", session.insert(key, value, now_ns)
 

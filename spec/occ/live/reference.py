@@ -358,7 +358,7 @@ def _places(transaction: Mapping[str, Any]) -> set[int]:
     return {place for place, way in enumerate(transaction["ways"]) if way}
 
 
-STORE_WRITES = (0, 1, 2, 5, 13, 14, 15)
+STORE_WRITES = (0, 1, 2, 5, 10, 11, 12)
 """The moves of the store's clients that are kept: close, renew, one deletion, one update, and insertions."""
 
 
@@ -372,9 +372,6 @@ class Actor(kv.Actor):
         super().__init__(codec, capacities)
         self._versions: dict[int, int] = {}
         self._locked: dict[int, int] = {}
-
-    def _read(self, which: int, what: int, now_ns: int) -> tuple[str, bytes]:
-        return self._get(which, what == 0, now_ns)
 
     def _write(self, which: int, what: int, now_ns: int) -> tuple[str, bytes]:
         place = which % self.session.codec.INTENTS
