@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from codegen.analysis.lookups import found_first
 from codegen.analysis.step_facts import StepFacts, Steps
 from codegen.c.names import Names, field, variable
+from codegen.emit.retry_slots import Member, hidden_slots
 from codegen.emit.steps import element_type
-from codegen.emit.types import c_type, memory_layout, struct_layout
+from codegen.emit.types import c_type, memory_layout
 from codegen.ir import (
     POSITION,
     Enum,
@@ -33,6 +34,12 @@ LOCALS = (
 )
 """Locals and parameters of the functions that look cells up."""
 
+OF_A_SECTION = frozenset({"message", "environment", "element", "before", "outcome"})
+"""Locals and parameters of the function of a section."""
+
+OF_A_RETRY = frozenset({"element", "message", "outcome"})
+"""Members of a retry beside its inputs and outputs."""
+
 
 @dataclass(frozen=True)
 class Saved:
@@ -41,40 +48,6 @@ class Saved:
     declaration: str
     local: str
     member: str
-
-
-@dataclass(frozen=True)
-class Member:
-    name: str
-    type: str
-    bytes: int
-
-
-SLOT_BYTES = 8
-"""Size of a stack slot, the unit that the verifier tracks."""
-
-
-def hidden_slots(members: list[Member]) -> tuple[tuple[Member, ...], ...]:
-    """Groups members into slots of the stack so that the verifier does not know their values.
-
-    It knows nothing of a member that does not start at a slot's first byte. A member of more than four bytes shares
-    its slots with no other.
-    """
-    slots: list[list[Member]] = []
-    for member in sorted(members, key=lambda each: -each.bytes):
-        room = (slot for slot in slots if _slot_bytes([*slot, member]) <= SLOT_BYTES)
-        slot = next(room, None)
-        if slot is None:
-            slots.append([member])
-        else:
-            slot.insert(0, member)
-    return tuple(tuple(slot) for slot in slots)
-
-
-def _slot_bytes(members: list[Member]) -> int:
-    """Returns the bytes that members need in a slot, small ones first. No member has the slot's first byte."""
-    sizes = sorted(each.bytes for each in members)
-    return struct_layout([(size, size) for size in sizes], start=1)[0]
 
 
 @dataclass(frozen=True)
@@ -101,9 +74,8 @@ class SectionFunction:
     @property
     def slots(self) -> tuple[tuple[Member, ...], ...]:
         """Returns the inputs and outputs of a retry, in slots that hide their values from the verifier."""
-        outcome = Member("outcome", "volatile __u32", 4)
-        after = [replace(member, name=f"{member.name}_after") for member in self.written]
-        return hidden_slots([*self.read, *self.environment_read, outcome, *after])
+        outcome = Member("outcome", "volatile __u32", 4, "outcome")
+        return hidden_slots([*self.read, *self.environment_read, outcome, *self.written])
 
 
 @dataclass(frozen=True)
@@ -573,7 +545,8 @@ class Hooks:
         message = self._protocol.message
         # A message in a map is not copied for a retry: the verifier knows nothing of its values.
         copied = not self._message_in_map
-        taken = {"message", "environment", "element", "before", "outcome"} | {one.local for one in self._saved(facts)}
+        taken = {*OF_A_SECTION, *(one.local for one in self._saved(facts))}
+        kept = {*OF_A_RETRY}
         return SectionFunction(
             name=names.function(step.name, "on", table.name),
             step=names.step(step),
@@ -588,25 +561,35 @@ class Hooks:
             environment=step.env is not None,
             saved=(),
             retried=retried,
-            read=self._members(message, {*facts.message_read, *facts.written}) if copied else (),
-            environment_read=self._members(self._protocol.environment, facts.environment_read),
-            written=self._members(message, facts.written) if copied else (),
+            read=self._members(message, {*facts.message_read, *facts.written}, kept) if copied else (),
+            environment_read=self._members(self._protocol.environment, facts.environment_read, kept),
+            written=self._members(message, facts.written, kept, "_after") if copied else (),
         )
 
     def _saved(self, facts: StepFacts) -> tuple[Saved, ...]:
         """Returns the message fields that a lost attempt restores: those written in leaves that also write the cell."""
         message = self._protocol.message
         return tuple(
-            Saved(f"const {c_type(self._names, message.field(each))}", field(each), f"message->{field(each)}")
+            Saved(
+                f"const {c_type(self._names, message.field(each))}",
+                self._names.local(each, OF_A_SECTION),
+                f"message->{field(each)}",
+            )
             for each in facts.written_with_cell
         )
 
-    def _members(self, record: Record, used: Collection[str]) -> tuple[Member, ...]:
-        return tuple(
-            Member(field(name), c_type(self._names, type_), memory_layout(type_)[0])
-            for name, type_ in record.fields
-            if name in used
-        )
+    def _members(
+        self, record: Record, used: Collection[str], kept: set[str] | None = None, suffix: str = ""
+    ) -> tuple[Member, ...]:
+        """Describes the fields that are used. Adds their names in a retry to `kept`, and takes none that is there."""
+        kept = set() if kept is None else kept
+        members = []
+        for name, type_ in record.fields:
+            if name in used:
+                own = variable(f"{name}{suffix}", kept)
+                kept.add(own)
+                members.append(Member(field(name), c_type(self._names, type_), memory_layout(type_)[0], own))
+        return tuple(members)
 
 
 def _index(section: Section) -> str:

@@ -285,3 +285,23 @@ def test_an_operator_has_a_function_of_its_own(step: str, called: str, tmp_path:
 def test_the_macros_of_headers_are_listed() -> None:
     found = {name for name in of_headers() if not name.endswith("_last_field") and not name.startswith("bpf_")}
     assert found - C_KEYWORDS <= HEADER_MACROS | {"bool", "true", "false"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ["before", "element", "outcome"],
+        ["message", "environment", "attempt", "number"],
+        ["now", "turn", "turnAfter", "context"],
+    ],
+    ids=" ".join,
+)
+def test_a_swap_that_is_retried_has_fields_of_any_name(fields: list[str], tmp_path: Path) -> None:
+    made = layout()
+    made["message"].update(dict.fromkeys(fields, "u8"))
+    made["env"] = {"now": {"type": "u8", "tick_ns": 1024}}
+    made["hooks"]["xdp"] = [{"mark": "Turn", "contended": "skip"}, *made["hooks"]["xdp"]]
+    changes = ", ".join(f"!.{name} = (msg.{name} + mark.n + env.now) % 256" for name in fields)
+    text = f"Turn(mark, msg, env) == Continue([mark EXCEPT !.n = msg.x], [msg EXCEPT {changes}])\n{FINAL}"
+    assert accepted(tmp_path / "made", lambda _: (made, text), []) == []
+    assert not compiles(tmp_path / "made")
