@@ -32,6 +32,8 @@ MESSAGE_BYTES_MAX = 256
 PRESSURE_MAX = 544
 """The most that a message on the stack and a step may need if each number takes a slot, which most never do."""
 
+GROUP_PRESSURE_MAX = 384
+"""The most of this and of another message, that of a group, on the stack."""
 
 NUMBERS = 32
 """As many numbers of a step as FRAME_BYTES and the registers have room for."""
@@ -82,20 +84,20 @@ class Stack:
         self._names = names
         self._steps = steps
         self._values: dict[str, int] = {}
-        self.message_in_map = self._message_in_map()
+        size, pressure = message_layout(protocol)[0], self._pressure()
+        self.message_in_map = size > MESSAGE_BYTES_MAX or pressure > PRESSURE_MAX
         """True if xdp and tc have their message in a map, as a sweep always has."""
         self.operation_in_map = self.message_in_map or (
-            protocol.operations is not None and 2 * message_layout(protocol)[0] > MESSAGE_BYTES_MAX
+            protocol.operations is not None and (2 * size > MESSAGE_BYTES_MAX or pressure + size > GROUP_PRESSURE_MAX)
         )
         """True if groups have their message in a map. On the stack it is beside the message that xdp has there."""
 
-    def _message_in_map(self) -> bool:
-        if message_layout(self._protocol)[0] > MESSAGE_BYTES_MAX:
-            return True
+    def _pressure(self) -> int:
+        """Returns what a message on the stack and a step need if each number takes a slot."""
         message = sum(_held(type_) for _, type_ in _fields(self._protocol))
         sections = (*self._protocol.xdp, *self._protocol.tc)
         needed = [demand.total + demand.moved + demand.carried for demand in map(self.demand, sections)]
-        return message + max(needed, default=0) > PRESSURE_MAX
+        return message + max(needed, default=0)
 
     def demand(self, section: Section) -> Demand:
         """Estimates what a section needs, without the message."""
