@@ -29,7 +29,7 @@ COMMANDS = (
     "fuzz crash log",
     "fuzz parsers",
     "fuzz readers",
-    "test tests/security/test_garbled_packets.py",
+    "test tests/security/test_garbled_packets.py tests/security/test_garbled_gathers.py",
     "kernels",
     "docker all",
     "bench all",

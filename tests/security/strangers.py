@@ -6,6 +6,7 @@ import contextlib
 import random
 import socket
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import ip_address
@@ -135,3 +136,21 @@ def strangers(server: Server) -> int:
 def opened(server: Server, caller: Any, seed: int) -> Any:
     caller.open(random.Random(seed), server.build.capacities["session"])
     return caller
+
+
+def spoiled_sum(made: Frame, choose: random.Random) -> bytes:
+    """Any other checksum but zero, with which an IPv4 packet says that it has none, and is right."""
+    whole = bytearray(made.to_bytes())
+    at = made.udp_offset() + 6
+    right = wrong = int.from_bytes(whole[at : at + 2], "big")
+    while wrong == right:
+        wrong = choose.randrange(1, 1 << 16)
+    whole[at : at + 2] = wrong.to_bytes(2, "big")
+    return bytes(whole)
+
+
+def seen_by_xdp(server: Server, before: Counter[str]) -> dict[str, int]:
+    """Returns what the first hook has counted since. (TC also sees the kernel's own ICMP errors.)"""
+    return {
+        name: count for name, count in (server.counters() - before).items() if not name.startswith(("tc.", "sweep."))
+    }

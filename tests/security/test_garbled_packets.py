@@ -23,7 +23,7 @@ from harness.live.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.lib.live.session_client import Caller, Session
 from tests.live.conftest import connected
-from tests.security.strangers import OVERRIDES, WAYS, frame, opened, strangers, wire
+from tests.security.strangers import OVERRIDES, WAYS, frame, opened, seen_by_xdp, spoiled_sum, strangers, wire
 
 PACKETS = int(os.environ.get("STEPWISE_GARBLED_PACKETS", "4000"))
 UDP_HEADER_SIZE = 8
@@ -61,17 +61,6 @@ def messages(built: Build, session: Session, choose: random.Random) -> Iterator[
 def spoiled_header(made: Frame, choose: random.Random) -> bytes:
     whole = bytearray(made.to_bytes())
     whole[24 + choose.randrange(2)] ^= choose.randrange(1, 256)
-    return bytes(whole)
-
-
-def spoiled_sum(made: Frame, choose: random.Random) -> bytes:
-    """Any other checksum but zero, with which an IPv4 packet says that it has none, and is right."""
-    whole = bytearray(made.to_bytes())
-    at = made.udp_offset() + 6
-    right = wrong = int.from_bytes(whole[at : at + 2], "big")
-    while wrong == right:
-        wrong = choose.randrange(1, 1 << 16)
-    whole[at : at + 2] = wrong.to_bytes(2, "big")
     return bytes(whole)
 
 
@@ -143,13 +132,6 @@ def dropped_by_sockets(rig: Rig) -> int:
     four = int(dict(zip(names, values))["InErrors"])
     six = rig.server.run(["cat", "/proc/net/snmp6"], capture_output=True, text=True, check=True).stdout
     return four + int(dict(line.split() for line in six.splitlines())["Udp6InErrors"])
-
-
-def seen_by_xdp(server: Server, before: Counter[str]) -> dict[str, int]:
-    """Returns what the first hook has counted since. (TC also sees the kernel's own ICMP errors.)"""
-    return {
-        name: count for name, count in (server.counters() - before).items() if not name.startswith(("tc.", "sweep."))
-    }
 
 
 def test_nothing_changes_and_everything_is_counted(server: Server) -> None:

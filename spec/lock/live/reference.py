@@ -63,15 +63,19 @@ class Reference(SessionReference):
         ]
 
     def _wrong_operation(self, asked: Any, done: Any) -> list[str]:
-        """Executes an operation. It may be left alone where the cell has a share, which may be one too many for it."""
+        """Executes an operation. It may be left alone where the cell has a share, which may be one too many for it.
+
+        One of another kind than an acquire or a release is always left alone.
+        """
         found = [
             f"the operation's {name} is {getattr(done, name)!r}, the request's {getattr(asked, name)!r}"
             for name in ("lock", "mode")
             if getattr(done, name) != getattr(asked, name)
         ]
-        expected = self.outcomes(asked) if asked.kind.name in ("ACQUIRE", "RELEASE") else {asked.kind.name}
-        if done.kind.name == asked.kind.name and self.shares[self.slot(asked.lock)]:
+        is_known = asked.kind.name in ("ACQUIRE", "RELEASE")
+        if done.kind.name == asked.kind.name and (not is_known or self.shares[self.slot(asked.lock)]):
             return found
+        expected = self.outcomes(asked) if is_known else {asked.kind.name}
         if done.kind.name not in expected:
             return [*found, f"an operation was answered {done.kind.name}, expected {expected}: {asked}"]
         self.apply(asked, done.kind.name)
