@@ -9,6 +9,7 @@ import copy
 import random
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from generated.lock import lock_codec as codec
 from harness.live.build import build
 from harness.live.server import Server
 from harness.rig import Rig
+from spec.lib.live import gathering
 from spec.lib.live.session_client import SessionError
 from spec.lock.live.client import LockCaller, LockSession, conflicts
 from spec.lock.live.reference import Reference
@@ -210,4 +212,19 @@ def test_a_thousand_locks_at_once_and_back(server):
         assert all(cell["mode"] == "Free" for cell in server.tables()["lock"])
         requests = sum((server.counters() - before).values())
         assert requests < 2 * 1000 / 16 * 2, "most of the requests have 16 operations"
+        caller.close()
+
+
+def test_threads_share_a_session_and_its_messages(server):
+    """Each asks for one lock at a time."""
+    with server.rig.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+        connection.connect((server.rig.server.ipv4, codec.PORT))
+        caller = LockCaller(LockSession(server.build.codec), connection)
+        caller.open(random.Random(3), 16_384)
+        ask = gathering.Gathering(caller).ask
+        with ThreadPoolExecutor(8) as threads:
+            assert all(threads.map(ask, [(lock, "EXCLUSIVE") for lock in range(2001, 2401)]))
+            assert len(caller.session.beliefs(caller.now_ns())) == 400
+            assert all(threads.map(ask, [(lock, None) for lock in range(2001, 2401)]))
+        assert caller.session.beliefs(caller.now_ns()) == {}
         caller.close()

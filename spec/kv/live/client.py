@@ -185,6 +185,22 @@ class KvCaller(StoreCaller):
 
     session: KvSession
 
+    @staticmethod
+    def key_of(wanted: Wanted) -> int:
+        return wanted[1]
+
+    def ask(self, wanted: Wanted) -> Outcome | Entry | None:
+        """Execute one operation, and return its outcome."""
+        kind, key, value = wanted
+        match kind:
+            case "GET":
+                return self.get(key)
+            case "INSERT":
+                return self.insert(key, value)
+            case "UPDATE":
+                return self.update(key, value)
+        return self.delete(key)
+
     def fetch(self, keys: Sequence[int]) -> list[Entry | None]:
         """Return the entries of many keys, as many in one message as it has room for."""
         found: list[Entry | None] = []
@@ -197,8 +213,11 @@ class KvCaller(StoreCaller):
     def gather(self, wanted: Sequence[Wanted]) -> list[Outcome | Entry | None]:
         """Execute many operations, as many in one message as it has room for; return the outcome of each.
 
-        One that the kernel leaves alone is asked for by itself, after the others of its message.
+        One that the kernel leaves alone is asked for by itself, after the others of its message. If all are gets, they
+        are a read, which does not extend the lease.
         """
+        if all(kind == "GET" for kind, _, _ in wanted):
+            return list(self.fetch([key for _, key, _ in wanted]))
         outcomes: list[Outcome | Entry | None] = []
         for part in self.parts(wanted):
             self._next()
@@ -212,13 +231,9 @@ class KvCaller(StoreCaller):
         return Entry(done.version, done.value[: done.length]) if done.kind.name == "VALUE" else None
 
     def _outcome(self, done: Any, asked: Wanted) -> Outcome | Entry | None:
-        kind, key, value = asked
+        kind = asked[0]
         if kind == "GET":
             return self._entry(done)
         if done.kind.name != kind:
             return Outcome.of(done)
-        return {
-            "INSERT": lambda: self.insert(key, value),
-            "UPDATE": lambda: self.update(key, value),
-            "DELETE": lambda: self.delete(key),
-        }[kind]()
+        return self.ask(asked)

@@ -309,11 +309,13 @@ class Caller:
     """Drives a Session over a UDP socket: sends, waits, and sends again until there is an answer or the lease ends.
 
     settled: the answer to a request that nobody waited for any more, if one came.
+    message_count, retry_count: messages that were sent, without repetitions; and the repetitions.
     """
 
     def __init__(self, session: Session, connection: socket.socket, retry_seconds: float = 0.02) -> None:
         self.session = session
         self.settled: Any = None
+        self.message_count = 0
         self.retry_count = 0
         self._connection = connection
         self._retry_seconds = retry_seconds
@@ -405,6 +407,7 @@ class Caller:
         """
         wait_seconds = self._retry_seconds
         sendings = itertools.cycle([[datagram], [*before, datagram]] if before else [[datagram]])
+        self.message_count += 1
         self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # clears a refusal of an earlier datagram
         while True:
             sending = next(sendings)

@@ -124,6 +124,15 @@ class LockCaller(Caller):
         """
         return self.call(self.session.release(lock, self.now_ns())).kind.name == "RELEASED"
 
+    @staticmethod
+    def key_of(wanted: Wanted) -> int:
+        return wanted[0]
+
+    def ask(self, wanted: Wanted) -> bool:
+        """Ask for one lock; return whether it was granted or released."""
+        lock, mode = wanted
+        return self.release(lock) if mode is None else self.acquire(lock, mode)
+
     def gather(self, wanted: Sequence[Wanted]) -> list[bool]:
         """Ask for many locks at once, and return of each whether it was granted or released.
 
