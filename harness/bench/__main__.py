@@ -66,8 +66,9 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
     if "speed" in arguments.only:
         campaign.run(report, built, settings)
     if "gathered" in arguments.only and hasattr(built.plugin, "GATHERED"):
-        title = "Several operations in one message, one core for both ends: CPU time of an operation"
-        report.sections[title] = gathered.run(built, settings)
+        rows, latencies = gathered.run(built, settings)
+        report.sections["Several operations in one message, one core for both ends: CPU time of an operation"] = rows
+        report.sections["One message in flight: nanoseconds of a round trip with several operations"] = latencies
     if "rare-path" in arguments.only and hasattr(built.plugin, "RARE_PATH") and two_cores:
         rare_path_of(report, built, settings)
     if "load" in arguments.only and two_cores:

@@ -230,15 +230,40 @@ def two_cores_rows(flights: Flights) -> list[Row]:
 def latency(contest: Contest) -> list[Row]:
     """Measure with one slot, so that a request waits only for its own round trip."""
     name, workload = next(iter(contest.plugin.WORKLOADS.items()))
-    seconds = min(contest.settings.seconds, LATENCY_SECONDS_MAX)
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[Flight]] = {}
     for number in range(contest.settings.runs):
         progress(f"one in flight, run {number + 1} of {contest.settings.runs}")
         for server in contest.servers:
             with contest.prepared(server):
-                flight = contest.fly(server, name, workload, 1, seconds)
-            found.setdefault(server.name, []).append(flight.cpu_ns)
-    return [Row(name, server, {"ns": Spread.of(values)}) for server, values in found.items()]
+                flight = contest.fly(server, name, workload, 1, latency_seconds(contest.settings))
+            found.setdefault(server.name, []).append(flight)
+    return [Row(name, server, _latency_figures(server, found, contest)) for server in found]
+
+
+def latency_seconds(settings: Settings) -> float:
+    return min(settings.seconds, LATENCY_SECONDS_MAX)
+
+
+def round_trip_figures(flights: list[Flight]) -> dict[str, Spread]:
+    """The time of a round trip with one request in flight: of the CPU, and by the clock."""
+    return {
+        "ns": Spread.of([each.cpu_ns for each in flights]),
+        "wall ns": Spread.of([1e9 / max(each.rate, 1) for each in flights]),
+    }
+
+
+def _latency_figures(name: str, found: dict[str, list[Flight]], contest: Contest) -> dict[str, Spread]:
+    """Compares the round trip to a server with those to the reflector and to kernel UDP in the same runs."""
+    own, figures = found[name], round_trip_figures(found[name])
+    for server in contest.servers:
+        if server.name == name:
+            continue
+        pairs = list(zip(own, found[server.name], strict=True))
+        if isinstance(server, Reflector):
+            figures["ns over reflector"] = Spread.of([each.cpu_ns - base.cpu_ns for each, base in pairs])
+        elif isinstance(server, KernelUdp):
+            figures[f"times {server.name}"] = Spread.of([_times(base, each) for each, base in pairs])
+    return figures
 
 
 def program_alone(contest: Contest, build: Build) -> list[Row]:

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from harness.bench.build import Build, gathering_client
-from harness.bench.campaign import aside, counted, loads, opened_link, opened_pollers, progress
+from harness.bench.campaign import (
+    aside,
+    counted,
+    latency_seconds,
+    loads,
+    opened_link,
+    opened_pollers,
+    progress,
+    round_trip_figures,
+)
 from harness.bench.hand_written import HandWrittenServer
 from harness.bench.link import Flight, Link
 from harness.bench.report import Row
@@ -42,20 +51,24 @@ class Way:
         return not isinstance(self.server, HandWrittenServer) or workload not in self.server.without
 
 
-def run(build: Build, settings: Settings) -> list[Row]:
-    """One row for each workload and way to ask. All runs are interleaved."""
+def run(build: Build, settings: Settings) -> tuple[list[Row], list[Row]]:
+    """One row for each workload and way to ask, and one for each way with one message in flight.
+
+    All runs are interleaved.
+    """
     cpus = sorted(os.sched_getaffinity(0))
     with aside(cpus, cpus[-1]), Rig("bench") as rig, opened_ways(rig, build, cpus[-1]) as ways:
         servers = [way.server for way in ways]
         contest = Contest(build.plugin, cpus[-1], list(servers), settings, loads(build))
         with opened_pollers(rig, contest, cpus[0]):
             flights = fly(contest, ways)
-            return [
+            rows = [
                 _row(contest, workload, way, _bases(workload, ways), flights)
                 for workload in build.plugin.WORKLOADS
                 for way in ways
                 if way.serves(workload)
             ]
+            return rows, latency(contest, ways)
 
 
 def _bases(workload: str, ways: list[Way]) -> list[str]:
@@ -110,6 +123,32 @@ def fly(contest: Contest, ways: list[Way]) -> Flights:
                 flights.setdefault((name, way.server.name), []).append(flight)
                 contest.loaded.update(each.server.name for each in ways if each.server.object is way.server.object)
     return flights
+
+
+def latency(contest: Contest, ways: list[Way]) -> list[Row]:
+    """Measure with one slot, so that a message waits only for its own round trip."""
+    workload = next(iter(contest.plugin.WORKLOADS))
+    ways = [way for way in ways if way.serves(workload)]
+    found: dict[str, list[Flight]] = {way.server.name: [] for way in ways}
+    for number in range(contest.settings.runs):
+        progress(f"one message in flight, run {number + 1} of {contest.settings.runs}")
+        for way in ways:
+            with contest.prepared(way.server):
+                asked = contest.plugin.WORKLOADS[workload]
+                flight = contest.fly(way.server, workload, asked, 1, latency_seconds(contest.settings))
+            found[way.server.name].append(flight)
+    rows = []
+    for way in ways:
+        own = found[way.server.name]
+        figures = {
+            **round_trip_figures(own),
+            "ns an operation": Spread.of([each.cpu_ns / way.operations for each in own]),
+        }
+        if way.server.name != ALONE:
+            pairs = zip(own, found[ALONE], strict=True)
+            figures[f"of {ALONE}"] = Spread.of([each.cpu_ns / base.cpu_ns for each, base in pairs])
+        rows.append(Row(workload, way.server.name, figures))
+    return rows
 
 
 def _row(contest: Contest, workload: str, way: Way, bases: list[str], flights: Flights) -> Row:
