@@ -13,14 +13,16 @@ from dataclasses import replace
 from harness import results
 from harness.base import command
 from harness.base.protocols import BUILD, UnknownProtocol, chosen
-from harness.bench import campaign, gathered, load_latency, rare_path, scaling, serving_cores
+from harness.bench import campaign, clients, gathered, load_latency, rare_path, scaling, serving_cores
 from harness.bench.build import BenchError, Build, build, has_benchmark
 from harness.bench.report import Report
 from harness.bench.server_comparison import Settings
+from harness.live.build import build as live_build
+from harness.live.plugin import LiveError
 from harness.rig import RigError
 from harness.rig.bpf import BpfError
 
-PARTS = ("speed", "gathered", "rare-path", "load", "cores", "scaling")
+PARTS = ("speed", "gathered", "clients", "rare-path", "load", "cores", "scaling")
 QUICK = ("speed", "gathered", "rare-path")
 PACED_SECONDS_MAX = 0.5  # length of one run, of about sixty
 PACED_SLOTS_MAX = 250  # a veth's ring has room for 256 packets, and packets of idle slots stay in it
@@ -69,6 +71,9 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
         rows, latencies = gathered.run(built, settings)
         report.sections["Several operations in one message, one core for both ends: CPU time of an operation"] = rows
         report.sections["One message in flight: nanoseconds of a round trip with several operations"] = latencies
+    if "clients" in arguments.only and clients.asks_of(name) is not None:
+        title = f"A client that asks for {clients.COUNT:,} operations, over a socket: one at a time and gathered"
+        report.sections[title] = clients.run(live_build(name), settings)
     if "rare-path" in arguments.only and hasattr(built.plugin, "RARE_PATH") and two_cores:
         rare_path_of(report, built, settings)
     if "load" in arguments.only and two_cores:
@@ -119,7 +124,7 @@ def main() -> int:
             if not has_benchmark(name):
                 raise BenchError(f"{name} has no benchmark: add spec/{name}/bench/bench.py and bench.h")
             missed += bench(name, arguments)
-    except (BenchError, UnknownProtocol, RigError, BpfError, results.ResultsError) as error:
+    except (BenchError, LiveError, UnknownProtocol, RigError, BpfError, results.ResultsError) as error:
         print(f"bench: error: {error}", file=sys.stderr)
         return 2
     return 1 if missed and arguments.check else 0

@@ -74,9 +74,16 @@ class Build:
 
     def load_program(self) -> Path:
         """Compile harness/live/load.c with the protocol's workload, and return the program's path."""
-        if not (SPEC / self.name / LIVE / "workload.h").exists():
-            raise LiveError(f"{self.name} has no load: spec/{self.name}/live/workload.h does not exist")
-        program = self.directory / "load"
+        return self._compiled("load", "workload.h")
+
+    def ask_program(self) -> Path:
+        """Compile harness/live/ask.c with the protocol's operations, and return the program's path."""
+        return self._compiled("ask", "asks.h")
+
+    def _compiled(self, name: str, header: str) -> Path:
+        if not (SPEC / self.name / LIVE / header).exists():
+            raise LiveError(f"{self.name} has no {name}: spec/{self.name}/live/{header} does not exist")
+        program = self.directory / name
         used = used_folders(SPEC / self.name)
         include = [
             "harness/live",
@@ -87,7 +94,7 @@ class Build:
         ]
         command = ["gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *[f"-I{path}" for path in include]]
         partial = program.with_suffix(f".{os.getpid()}")  # another process may be running the old file
-        _run([*command, "-o", str(partial), "harness/live/load.c"], f"compiling the load of {self.name}")
+        _run([*command, "-o", str(partial), f"harness/live/{name}.c"], f"compiling the {name} of {self.name}")
         return partial.replace(program)
 
 
