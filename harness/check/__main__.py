@@ -1,4 +1,5 @@
-"""python -m harness.check [PROTOCOL|session|all] [quick|small|large|all|MODEL] [--record] [--trace] [--reach]
+"""python -m harness.check [PROTOCOL|session|all] [quick|small|large|all|MODEL] [--sample N] [--record] [--trace]
+                        [--reach]
 
 Model-checks the specifications. Without arguments it checks the small models of all protocols. It prints one line a
 model. It prints an unexpected counterexample as a sequence of messages and saves it as a diagram under build/check/. It
@@ -19,6 +20,7 @@ from harness.base.command import counted
 from harness.check.findings import findings, subject_of
 from harness.check.reach import Watch
 from harness.results import ResultsError, begin
+from harness.results.sample import SampleError, sampled
 from harness.tla import models, tlc
 from harness.tla.arms import Arm
 from harness.tla.model import Model
@@ -45,6 +47,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `session`, or `all` (default)")
     parser.add_argument(
         "which", nargs="?", default="small", help="quick, small (default), large, all, or a model's name"
+    )
+    parser.add_argument(
+        "--sample",
+        type=int,
+        metavar="N",
+        help="check N of them; the commit chooses them, so another commit checks others",
     )
     parser.add_argument("--record", action="store_true", help="record state counts and times in models.yaml")
     parser.add_argument("--trace", action="store_true", help="also print the counterexamples of models that must fail")
@@ -232,6 +240,8 @@ def main() -> int:
     run = begin()
     try:
         chosen = _chosen(arguments.protocol, arguments.which)
+        if arguments.sample is not None:
+            chosen = sampled(chosen, arguments.sample, "model")
         version = tlc.version()
         print(version)
         if arguments.reach:
@@ -245,12 +255,13 @@ def main() -> int:
         if arguments.record:  # before the reach, which compares its counts with these
             _record(reports)
         complete = True
-        if arguments.which in MEASURED and not any(report.surprises for report in reports):
+        if arguments.which in MEASURED and arguments.sample is None and not any(report.surprises for report in reports):
             _say_twins(dict.fromkeys(model.protocol for model in chosen))
             complete = _reach_all(_measured(chosen), verbose=False)
-        for protocol in dict.fromkeys(report.model.protocol for report in reports):
+        # A sample is not kept, because the report counts models.
+        for protocol in dict.fromkeys(report.model.protocol for report in reports if arguments.sample is None):
             run.keep("check", subject_of(protocol, arguments.which), findings(protocol, reports, version))
-    except (TlcError, ResultsError) as error:
+    except (ResultsError, SampleError, TlcError) as error:
         print(f"check: {error}", file=sys.stderr)
         return 1
     for report in reports:

@@ -18,10 +18,10 @@ from harness.mutants.catalogue import CatalogueError, Mutant, catalogue, has_mut
 from harness.mutants.conform_worker import Warm
 from harness.mutants.findings import findings
 from harness.mutants.hunt import Verdict, hunt, passes
-from harness.mutants.sample import sampled
 from harness.mutants.scratch import Scratch
 from harness.mutants.steps import __main__ as steps
 from harness.results import ResultsError, begin
+from harness.results.sample import SampleError, sampled
 from harness.tla.tlc import TlcError
 
 PARALLEL = 2
@@ -105,7 +105,7 @@ def main() -> int:
         # a run of selected mutants is for whoever works on them, so it is not kept for the report
         if len(picked) == len(mutants) and not options.without_faults:
             run.keep("mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()))
-    except (CatalogueError, ResultsError, TlcError, UnknownProtocol) as error:
+    except (CatalogueError, ResultsError, SampleError, TlcError, UnknownProtocol) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     survivors = [verdict for verdict in verdicts if not verdict.caught]

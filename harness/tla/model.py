@@ -14,7 +14,7 @@ LIBRARY = ROOT / "spec" / "lib"
 SESSION = LIBRARY / "session"
 CONFIGS = ROOT / "build" / "check"
 QUICK_STATES_MAX = 4_000
-"""Small models with at most so many states are quick: together, those of all protocols take some minutes."""
+"""Small models with at most so many states are quick. The tests run a sample of them."""
 
 
 @dataclass(frozen=True)

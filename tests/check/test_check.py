@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.check import __main__ as command
+from harness.results.sample import sampled
 from harness.tla import models
 from harness.tla.model import Model
 from harness.tla.run import Report, run
@@ -20,9 +21,18 @@ from harness.tla.trace import as_text
 
 ALL = [model for protocol in models.protocols() for model in models.models_of(protocol)]
 
+SAMPLE = 72
+"""About a third of the quick models. `just nightly` checks all models."""
+
 
 def _model(protocol: str, name: str) -> Model:
     return next(model for model in models.models_of(protocol) if model.name == name)
+
+
+def _check(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harness.check", *arguments], check=False, cwd=ROOT, capture_output=True, text=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -31,19 +41,29 @@ def forged() -> Report:
     return run(_model("lock", "fail_anyone"))
 
 
-def test_every_quick_model_is_as_recorded() -> None:
+def test_a_sample_of_the_quick_models_is_as_recorded() -> None:
     """Verdict, violated property and state count of each, checked by the command that users run."""
-    check = subprocess.run(
-        [sys.executable, "-m", "harness.check", "all", "quick"], check=False, cwd=ROOT, capture_output=True, text=True
-    )
+    check = _check("all", "quick", "--sample", str(SAMPLE))
     assert check.returncode == 0, check.stdout + check.stderr
-    for model in ALL:
-        if model.is_quick:
-            line = next(
-                line for line in check.stdout.splitlines() if line.startswith(f"{model.protocol}/{model.name} ")
-            )
-            assert f"{model.distinct:,} states" in line
-            assert (f"fails as it must: {model.violates}" if model.must_fail else " holds ") in line
+    quick = {model.full_name: model for model in ALL if model.is_quick}
+    lines = {line.split()[0]: line for line in check.stdout.splitlines() if line.split(" ")[0] in quick}
+    assert len(lines) == SAMPLE
+    for name, line in lines.items():
+        assert f" {quick[name].distinct:,} states" in line
+        assert (f"fails as it must: {quick[name].violates}" if quick[name].must_fail else " holds ") in line
+
+
+def test_another_commit_checks_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen(commit: str) -> set[str]:
+        monkeypatch.setenv("STEPWISE_COMMIT", commit)
+        return {model.full_name for model in sampled(ALL, SAMPLE, "model")}
+
+    assert chosen("one") == chosen("one") != chosen("two")
+
+
+def test_a_sample_needs_a_model() -> None:
+    check = _check("limiter", "quick", "--sample", "0")
+    assert (check.returncode, check.stderr) == (1, "check: a sample needs at least 1 model, not 0\n")
 
 
 @pytest.mark.parametrize(
@@ -138,9 +158,7 @@ def test_a_model_without_a_word_on_it_is_explained(forged: Report, capsys: pytes
     [(["nothing"], "'nothing' has no models; choose from: "), (["lock", "nothing"], "lock has no model 'nothing'")],
 )
 def test_what_is_not_there_is_named(arguments: list[str], complaint: str) -> None:
-    check = subprocess.run(
-        [sys.executable, "-m", "harness.check", *arguments], check=False, cwd=ROOT, capture_output=True, text=True
-    )
+    check = _check(*arguments)
     assert check.returncode == 1
     assert complaint in check.stderr
     assert "Traceback" not in check.stderr

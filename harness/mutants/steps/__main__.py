@@ -12,14 +12,13 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from harness.base.command import counted
-from harness.mutants.catalogue import CatalogueError
-from harness.mutants.sample import sampled
 from harness.mutants.steps.changes import KINDS, Change
 from harness.mutants.steps.findings import findings, kind_of
 from harness.mutants.steps.hunt import Verdict
 from harness.mutants.steps.hunts import hunt_all
 from harness.mutants.steps.plan import changes_of
 from harness.results import ResultsError, begin
+from harness.results.sample import SampleError, sampled
 from harness.tla import models
 from harness.tla.tlc import TlcError
 from harness.tla.unseen import Compared, compared, file_of, unseen_of
@@ -122,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         of = {name: [verdict for protocol, verdict in found if protocol == name] for name in names}
         for name, own in of.items() if whole else ():
             run.keep("steps", name, findings(name, own, _listed(name, _surviving(own))))
-    except (CatalogueError, ResultsError, TlcError) as error:
+    except (ResultsError, SampleError, TlcError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(_table([verdict for _, verdict in found]))
