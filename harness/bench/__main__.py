@@ -17,6 +17,7 @@ from harness.bench import campaign, clients, gathered, load_latency, rare_path, 
 from harness.bench.build import BenchError, Build, build, has_benchmark
 from harness.bench.report import Report
 from harness.bench.server_comparison import Settings
+from harness.bench.workload import ends
 from harness.live.build import build as live_build
 from harness.live.plugin import LiveError
 from harness.rig import RigError
@@ -43,7 +44,7 @@ def parse() -> argparse.Namespace:
     )
     only = f"{', '.join(PARTS)}; run only this part; may be given several times"
     parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help=only)
-    parser.add_argument("--quick", action="store_true", help=f"only {' and '.join(QUICK)}")
+    parser.add_argument("--quick", action="store_true", help=f"only {', '.join(QUICK)}, with fewer runs of each")
     parser.add_argument("--check", action="store_true", help="fail if a target is missed")
     arguments = parser.parse_args()
     if not (arguments.runs >= 1 and arguments.seconds > 0 and 1 <= arguments.slots <= 1024):
@@ -66,9 +67,10 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
     built = build(name)
     report = Report(name, campaign.conditions(settings))
     if "speed" in arguments.only:
-        campaign.run(report, built, settings)
+        campaign.run(report, built, replace(settings, two_cores=settings.two_cores and not arguments.quick))
     if "gathered" in arguments.only and hasattr(built.plugin, "GATHERED"):
-        rows, latencies = gathered.run(built, settings)
+        numbers = built.plugin.GATHERED
+        rows, latencies = gathered.run(built, settings, ends(numbers) if arguments.quick else numbers)
         report.sections["Several operations in one message, one core for both ends: CPU time of an operation"] = rows
         report.sections["One message in flight: nanoseconds of a round trip with several operations"] = latencies
     if "clients" in arguments.only and clients.asks_of(name) is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -51,13 +51,14 @@ class Way:
         return not isinstance(self.server, HandWrittenServer) or workload not in self.server.without
 
 
-def run(build: Build, settings: Settings) -> tuple[list[Row], list[Row]]:
+def run(build: Build, settings: Settings, numbers: Sequence[int]) -> tuple[list[Row], list[Row]]:
     """One row for each workload and way to ask, and one for each way with one message in flight.
 
     All runs are interleaved.
+    numbers: how many operations a message has, of each way with several.
     """
     cpus = sorted(os.sched_getaffinity(0))
-    with aside(cpus, cpus[-1]), Rig("bench") as rig, opened_ways(rig, build, cpus[-1]) as ways:
+    with aside(cpus, cpus[-1]), Rig("bench") as rig, opened_ways(rig, build, cpus[-1], numbers) as ways:
         servers = [way.server for way in ways]
         contest = Contest(build.plugin, cpus[-1], list(servers), settings, loads(build))
         with opened_pollers(rig, contest, cpus[0]):
@@ -78,7 +79,7 @@ def _bases(workload: str, ways: list[Way]) -> list[str]:
 
 
 @contextlib.contextmanager
-def opened_ways(rig: Rig, build: Build, cpu: int) -> Iterator[list[Way]]:
+def opened_ways(rig: Rig, build: Build, cpu: int, numbers: Sequence[int]) -> Iterator[list[Way]]:
     """Open one server, whose tables all ways share, and a client for each number of operations."""
     with contextlib.ExitStack() as stack:
         link = stack.enter_context(opened_link(rig, build.client, cpu))
@@ -86,7 +87,7 @@ def opened_ways(rig: Rig, build: Build, cpu: int) -> Iterator[list[Way]]:
         stack.callback(generated.close)
         stack.callback(reflector.close)
         ways = [Way(reflector, 1), Way(_through(generated, link, ALONE), 1), Way(_through(generated, link, AGAIN), 1)]
-        for operations in build.plugin.GATHERED:
+        for operations in numbers:
             client = gathering_client(build, operations)
             link = stack.enter_context(opened_link(rig, client, cpu))
             ways.append(Way(_through(reflector, link, f"reflector, {operations} in a message"), operations))

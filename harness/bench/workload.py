@@ -9,13 +9,15 @@ import itertools
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 INTERVALS_MAX = 512  # BENCH_INTERVALS_MAX in slots.h
 COUNT_MAX = 1 << 32
 ZIPF_EXACT = 32
 ZIPF_PARTS = 16  # of each doubling of the rank: weights within a part differ by 6 %
 ENTRY = struct.Struct("<QQIIIi")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Point:
     workload: Workload
     override: dict[str, Any] = field(default_factory=dict)
     loads: Sequence[Workload] = ()
+
+
+def ends(points: Sequence[T]) -> list[T]:
+    """Returns the first and the last, for a run that must be quick."""
+    return [*points[:1], *points[1:][-1:]]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from harness.bench.__main__ import PARTS, QUICK, parse
+from harness.bench.workload import ends
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,11 @@ def test_everything_is_run_unless_less_is_asked_for(monkeypatch, words, protocol
     monkeypatch.setattr(sys, "argv", ["bench", *words])
     arguments = parse()
     assert arguments.protocols == protocols and list(arguments.only) == list(parts)
+
+
+@pytest.mark.parametrize("points, wanted", [([], []), ([8], [8]), ([1, 16], [1, 16]), ([1, 4, 8, 16], [1, 16])])
+def test_a_quick_run_measures_the_ends(points, wanted):
+    assert ends(points) == wanted
 
 
 @pytest.mark.parametrize(
