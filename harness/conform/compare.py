@@ -115,6 +115,8 @@ class Comparison:
         self._swept = ir.Record("message", tuple(each for each in protocol.message.fields if each[0] not in not_swept))
         self._wire = WireCodec(protocol, patterns, protocol.wire)
         self._handover = WireCodec(protocol, patterns, protocol.handover)
+        self._handed_kinds = [protocol.message.field(name) for name in protocol.handover]
+        self._handed_size = fields_size(protocol, protocol.handover)
         self._frames: dict[int, frames.Frame] = {}
         self._labels = {step.name: c_names.snake(step.name) for step in steps_of(protocol)}
         self._data = data
@@ -265,19 +267,15 @@ class Comparison:
 
     def _handed(self, case: Case, number: int) -> bytes:
         """Encodes the fields that hooks hand over. In xdp's packets their sender chose them, so they hold anything."""
-        size, kinds = (
-            fields_size(self.protocol, self.protocol.handover),
-            map(self.protocol.message.field, self.protocol.handover),
-        )
         if case.family.hook != "xdp" or number % 5 == 0:
             return self._handover.encode(case.message)
         generator = random.Random(number)
         match number % 5:
             case 1:
-                return bytes([0xFF]) * size
+                return bytes([0xFF]) * self._handed_size
             case 2:
-                return generator.randbytes(size)
-        return b"".join(wire_noise(kind, generator) for kind in kinds)  # valid, in case it is believed
+                return generator.randbytes(self._handed_size)
+        return b"".join(wire_noise(kind, generator) for kind in self._handed_kinds)  # valid, in case it is believed
 
     def _record_packet(self, case: Case, flip: bool) -> bytes:
         """The input of a program of the sweep, or of a function of the drain."""

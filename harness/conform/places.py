@@ -261,11 +261,18 @@ def nest(
         return parts[()]
     if not parts:
         return of_zero(kind)
+    # Most parts are whole fields. They are told apart from deeper ones, because a domain has millions of them.
+    whole: dict[Step, Value] = {}
     inner: dict[Step, dict[tuple[Step, ...], Value]] = {}
     for way, value in parts.items():
-        inner.setdefault(way[0], {})[way[1:]] = value
+        if len(way) == 1:
+            whole[way[0]] = value
+        else:
+            inner.setdefault(way[0], {})[way[1:]] = value
 
     def part(step: Step, kind: ir.Type) -> Value:
+        if step in whole:
+            return whole[step]
         return nest(kind, inner[step], of_zero, record, array) if step in inner else of_zero(kind)
 
     match kind:
