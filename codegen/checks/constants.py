@@ -40,6 +40,15 @@ def check(resolved: Resolved, module: Module, errors: Errors) -> None:
         if name not in names and name not in resolved.used:
             span = resolved.source.span("constants", name)
             errors.add(ConstantUndefined(span, f"neither the module nor the layout uses {name}", "remove it"))
+        if name not in names and name in module.top:
+            # TLC would put the value in the place of the operator, and nobody would hear of it.
+            span = resolved.source.span("constants", name)
+            where = module.top[name].span
+            errors.add(
+                ConstantUndefined(
+                    span, f"{name} is an operator as well, at {where}", "give the constant or the operator another name"
+                )
+            )
     check_assumptions(resolved, module, errors)
 
 
