@@ -17,6 +17,9 @@ XdpSections == <<
   Section("head", "Reserve", "skip"),
   Section("record", "Write", "never"),
   Section("stamp", "Stamp", "never"),
+  Section("answer", "Place", "never"),
+  Section("record", "WriteEach", "never"),
+  Section("stamp", "StampEach", "never"),
   Section("answer", "Remember", "never"),
   Section("session", "End", "never")
 >>
@@ -29,8 +32,11 @@ XdpStep(at, cell, msg, env) ==
     [] at = 5 -> Reserve(cell, msg)
     [] at = 6 -> Write(cell, msg)
     [] at = 7 -> Stamp(cell, msg)
-    [] at = 8 -> Remember(cell, msg)
-    [] at = 9 -> End(cell, msg)
+    [] at = 8 -> Place(cell, msg, env)
+    [] at = 9 -> WriteEach(cell, msg)
+    [] at = 10 -> StampEach(cell, msg)
+    [] at = 11 -> Remember(cell, msg)
+    [] at = 12 -> End(cell, msg)
 
 TcSections == <<
   Section("credential", "Confirm", "drop"),
@@ -104,6 +110,34 @@ StepOf(hook, at, cell, msg, env) ==
     [] hook = "TC" -> TcStep(at, cell, msg, env)
     [] hook = "User" -> UserStep(at, cell, msg, env)
 
+\* The group of a hook's section; 0 if it is in none.
+GroupOf(hook, at) ==
+  CASE hook = "XDP" /\ at \in 8..10 -> 1
+    [] OTHER -> 0
+
+\* True if a group is for a message.
+GroupIsFor(group, msg) ==
+  CASE group = 1 -> msg.kind \in {"Gather"}
+    [] OTHER -> TRUE
+
+\* How many operations a message has that arrives.
+OperationsOf(msg) == IF msg.kind \in {"Full", "Gather", "Gathered"} THEN Len(msg.operations) ELSE 0
+
+\* A message as a group has it for one of its operations. Its hashes are still its own.
+OperationAt(msg, number) ==
+  LET operation == msg.operations[number]
+  IN  [msg EXCEPT !.transaction = operation.transaction, !.key = operation.key, !.version = operation.version,
+                  !.deletes = operation.deletes, !.length = operation.length, !.value = operation.value]
+
+\* A message with what each operation has of its own, as `from` has it.
+OwnOf(msg, from) ==
+  [msg EXCEPT !.transaction = from.transaction, !.key = from.key, !.version = from.version,
+              !.deletes = from.deletes, !.length = from.length, !.value = from.value]
+
+\* A message with one of its operations as the group has left it.
+OperationDone(msg, number) ==
+  [msg EXCEPT !.operations[number] = [transaction |-> msg.transaction, key |-> msg.key, version |-> msg.version, deletes |-> msg.deletes, length |-> msg.length, value |-> msg.value]]
+
 \* The daemon's drain, for each lane.
 DrainTakes == <<
   UserSection("drained", "Next", "cell"),
@@ -140,8 +174,8 @@ TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[tab
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, level |-> "Memory", transaction |-> 0, key |-> 0,
-   version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, epoch |-> 0, log |-> 0, number |-> 0, gone |-> {},
-   limit |-> 0, slot |-> 0]
+   version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, epoch |-> 0, log |-> 0, number |-> 0, count |-> 0,
+   gone |-> {}, limit |-> 0, slot |-> 0, numbered |-> 0, operations |-> <<>>]
 
 \* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
@@ -151,8 +185,8 @@ CellTypes == [
   credential |-> [secret : Wide],
   session |-> [state : {"Vacant", "Idle", "Busy", "Forwarded", "Closing"}, sequence : 0..1073741823,
                outcome : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed",
-               "OtherTerms", "TooEarly", "Invited", "Uninvited", "Append", "Appended", "Stored", "Full"},
-               deadline : 0..33554431],
+               "OtherTerms", "TooEarly", "Invited", "Uninvited", "Append", "Appended", "Stored", "Full",
+               "Gather", "Gathered", "Sync", "Synced", "Unknown"}, deadline : 0..33554431],
   answer |-> [tag : 0..4095, log : 0..15, number : Wide],
   drained |-> [epoch : 0..65535, number : Wide],
   synced |-> [epoch : 0..65535, number : Wide],
@@ -164,10 +198,12 @@ CellTypes == [
 
 MessageType ==
   [kind : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly",
-   "Invited", "Uninvited", "Append", "Appended", "Stored", "Full"}, client : 0..16383,
-   sequence : 0..1073741823, secret : Wide, level : {"Memory", "Disk"}, transaction : Wide, key : Wide,
-   version : Wide, deletes : BOOLEAN, length : 0..255, value : Wide, epoch : 0..65535, log : 0..15,
-   number : Wide, gone : SUBSET (0..16383), limit : Wide, slot : 0..1048575]
+   "Invited", "Uninvited", "Append", "Appended", "Stored", "Full", "Gather", "Gathered", "Sync", "Synced",
+   "Unknown"}, client : 0..16383, sequence : 0..1073741823, secret : Wide, level : {"Memory", "Disk"},
+   transaction : Wide, key : Wide, version : Wide, deletes : BOOLEAN, length : 0..255, value : Wide,
+   epoch : 0..65535, log : 0..15, number : Wide, count : 0..31, gone : SUBSET (0..16383), limit : Wide,
+   slot : 0..1048575, numbered : Wide, operations : Seq([transaction : Wide, key : Wide, version : Wide,
+   deletes : BOOLEAN, length : 0..255, value : Wide])]
 
 \* True if a cell of a table has its type.
 CellOK(table, cell) ==
@@ -177,4 +213,5 @@ CellOK(table, cell) ==
 MessageOK(msg) ==
   /\ msg \in MessageType
   /\ Cardinality(msg.gone) <= MaxGone
+  /\ Len(msg.operations) <= 16
 ==============================================================================

@@ -5,6 +5,7 @@
 #include "bpf/stepwise_clock.h"
 #include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
+#include "bpf/stepwise_gathered.h"
 #include "bpf/stepwise_sender.h"
 #include "stepwise_sweep.h"
 #include "log_codec.h"
@@ -136,6 +137,97 @@ struct {
 
 #include "log_hooks.h"
 
+/* --- Operations ---------------------------------------------------------------------------- */
+
+/* It is in a map, so the verifier knows nothing of what an operation leaves to the next one, and
+ * follows one of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct log_operations);
+	__uint(max_entries, 1);
+} operations_state SEC(".maps");
+
+/* Looks it up anew for each caller: a pointer that `run` kept would be one more thing for the
+ * verifier to compare. */
+static __always_inline struct log_operations *
+log_operations_of(const struct log_operations_run *run)
+{
+	const __u32 key = 0;
+
+	(void)run;
+	return bpf_map_lookup_elem(&operations_state, &key);
+}
+
+static __always_inline unsigned char *log_operation(const struct log_operations_run *run,
+						    const struct log_operations *operations,
+						    __u32 number)
+{
+	return stepwise_operation(run->packet, &operations->all, number, LOG_OPERATION_SIZE);
+}
+
+static __always_inline bool log_has_operation(const struct log_operations_run *run,
+					      const unsigned char *payload)
+{
+	return stepwise_has_operation(run->packet, payload, LOG_OPERATION_SIZE);
+}
+
+/* Sums an operation, checks its values, and notes which cells it needs. Its place is first + i. */
+static __always_inline void log_operation_look(struct log_operations *operations,
+					       const unsigned char *payload, __u32 first, __u32 i)
+{
+	struct log_message *message = &operations->message;
+
+	operations->all.sum += stepwise_sum_at((first + i) * LOG_OPERATION_SIZE,
+					       stepwise_sum(payload, LOG_OPERATION_SIZE, 0));
+	if (!log_operation_decode(payload, message))
+		operations->all.wrong = true;
+}
+
+static long log_operations_look(__u32 call, void *context)
+{
+	const struct log_operations_run *run = context;
+	struct log_operations *operations = log_operations_of(run);
+	const __u32 first = call * STEPWISE_LOOKED_AT_TOGETHER, count = run->count.value;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = log_operation(run, operations, first);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_LOOKED_AT_TOGETHER; i++, payload += LOG_OPERATION_SIZE) {
+		if (first + i >= count || !log_has_operation(run, payload))
+			return 1;
+		log_operation_look(operations, payload, first, i);
+	}
+	return 0;
+}
+
+/* Looks at all operations of a message. Returns what it found. (The NULL is for the verifier.) */
+static __always_inline const struct stepwise_operations *
+log_operations_look_at_all(struct xdp_md *context, __u32 offset, __u32 count)
+{
+	struct log_operations_run run = { .packet = context };
+	struct log_operations *operations = log_operations_of(&run);
+
+	if (!operations)
+		return NULL;
+	operations->all = (struct stepwise_operations){ .offset = offset };
+	operations->skipped = 0;
+	operations->lost = false;
+	run.count.value = count;
+	stepwise_for_each(stepwise_calls(count, STEPWISE_LOOKED_AT_TOGETHER), log_operations_look,
+			  &run);
+	return &operations->all;
+}
+
+static const struct stepwise_gathering log_gathering = {
+	.count_of = log_message_operations,
+	.look = log_operations_look_at_all,
+	.count_max = LOG_OPERATIONS_MAX,
+	.size = LOG_OPERATION_SIZE,
+};
+
 /* --- Environment ----------------------------------------------------------------------- */
 
 #ifdef STEPWISE_CONFORM
@@ -211,14 +303,20 @@ static __always_inline __u64 log_store_tc(unsigned char *payload, const struct l
 }
 
 static __always_inline int log_xdp_reply(struct xdp_md *context, __u32 udp_offset,
-					 const struct log_message *message)
+					 const struct log_message *message,
+					 const struct log_operations_run *run)
 {
 	void *packet = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	struct udphdr *udp = stepwise_udp(packet, end, udp_offset, LOG_WIRE_SIZE);
+	const struct log_operations *operations = run->count.value ? log_operations_of(run) : NULL;
+	__u64 change;
 
 	if (!udp)
 		return XDP_ABORTED;
-	stepwise_correct_checksum(udp, log_store_xdp((unsigned char *)(udp + 1), message));
+	change = log_store_xdp((unsigned char *)(udp + 1), message);
+	if (operations)
+		change += stepwise_sum_at(LOG_WIRE_SIZE, operations->all.change);
+	stepwise_correct_checksum(udp, change);
 	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
@@ -266,13 +364,16 @@ static __always_inline int log_xdp_leave(__u32 end)
 
 /* Ends the hook with the message as the sections left it. */
 static __always_inline int log_xdp_end(struct xdp_md *context, __u32 udp_offset,
-				       const struct log_message *message, __u32 end)
+				       const struct log_message *message,
+				       const struct log_operations_run *run, __u32 end)
 {
 	log_count(end, LOG_COUNTER_SKIPPED);
 	switch (stepwise_verdict(end)) {
 	case STEPWISE_REPLY:
-		return log_xdp_reply(context, udp_offset, message);
+		return log_xdp_reply(context, udp_offset, message, run);
 	case STEPWISE_FORWARD:
+		if (run->count.value)
+			return XDP_DROP; /* the daemon handles one operation at a time */
 		return log_xdp_forward(context, udp_offset);
 	default:
 		return XDP_DROP;
@@ -282,6 +383,9 @@ static __always_inline int log_xdp_end(struct xdp_md *context, __u32 udp_offset,
 /*
  * A foreign or malformed packet returns early. If it shared an exit with the sections, clang would
  * clear the whole message before each check of the frame.
+ *
+ * A message with operations is longer than others, so it seems malformed here. Then the next
+ * program looks at it, and other messages take no instruction for it.
  */
 SEC("xdp")
 int log_xdp(struct xdp_md *context)
@@ -289,9 +393,49 @@ int log_xdp(struct xdp_md *context)
 	struct log_env environment = {};
 	const unsigned char *payload = NULL;
 	struct log_message message;
+	struct log_operations_run run = {}; /* none */
 	__u32 udp_offset = 0;
 
 	switch (stepwise_parse(context, LOG_PORT, LOG_WIRE_SIZE, &udp_offset, &payload)) {
+	case STEPWISE_FOREIGN:
+		return log_xdp_leave(stepwise_end(STEPWISE_FORWARD, LOG_COUNTER_FOREIGN));
+	case STEPWISE_MALFORMED:
+		stepwise_gather(context);
+		return log_xdp_leave(stepwise_end(STEPWISE_DROP, LOG_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		stepwise_gather(context); /* which looks first whether it is as long as it says */
+		return log_xdp_leave(stepwise_end(STEPWISE_DROP, LOG_COUNTER_MALFORMED_CHECKSUM));
+	case STEPWISE_OURS:
+		break;
+	}
+	if (!log_message_decode(payload, &message))
+		return log_xdp_leave(stepwise_end(STEPWISE_DROP, LOG_COUNTER_MALFORMED));
+	if (log_message_operations(payload)) /* it says that it has some, and is too short for any
+					      */
+		return log_xdp_leave(stepwise_end(STEPWISE_DROP, LOG_COUNTER_MALFORMED));
+	environment.now = log_now();
+	environment.cpu = log_cpu();
+	return log_xdp_end(context, udp_offset, &message, &run,
+			   stepwise_hide(log_run_xdp(NULL, &message, &environment, &run)));
+}
+
+/* Runs the hook for a message with operations, which is in a map because the stack has no room for
+ * it. */
+SEC("xdp")
+int log_gathered(struct xdp_md *context)
+{
+	struct log_env environment = {};
+	const unsigned char *payload = NULL;
+	struct log_operations_run run = { .packet = context };
+	struct log_operations *operations = log_operations_of(&run);
+	struct log_message *message;
+	__u32 udp_offset = 0, count = 0;
+
+	if (!operations)
+		return XDP_ABORTED;
+	message = &operations->whole;
+	switch (stepwise_parse_gathered(context, LOG_PORT, LOG_WIRE_SIZE, &log_gathering,
+					&udp_offset, &payload, &count)) {
 	case STEPWISE_FOREIGN:
 		return log_xdp_leave(stepwise_end(STEPWISE_FORWARD, LOG_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
@@ -301,12 +445,13 @@ int log_xdp(struct xdp_md *context)
 	case STEPWISE_OURS:
 		break;
 	}
-	if (!log_message_decode(payload, &message))
+	if (!log_message_decode(payload, message))
 		return log_xdp_leave(stepwise_end(STEPWISE_DROP, LOG_COUNTER_MALFORMED));
 	environment.now = log_now();
 	environment.cpu = log_cpu();
-	return log_xdp_end(context, udp_offset, &message,
-			   stepwise_hide(log_run_xdp(NULL, &message, &environment)));
+	run.count.value = stepwise_hide_zero(count);
+	return log_xdp_end(context, udp_offset, message, &run,
+			   stepwise_hide(log_run_xdp(NULL, message, &environment, &run)));
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */

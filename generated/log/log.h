@@ -11,7 +11,7 @@
 #include "bpf/stepwise_c.h"
 
 #define LOG_PORT 20233
-#define LOG_WIRE_SIZE 79
+#define LOG_WIRE_SIZE 80
 #define LOG_WIRE_KIND 0 /* 1 byte */
 #define LOG_WIRE_LEVEL 1 /* 1 byte */
 #define LOG_WIRE_CLIENT 2 /* 2 bytes */
@@ -26,6 +26,7 @@
 #define LOG_WIRE_EPOCH 70 /* 2 bytes */
 #define LOG_WIRE_LOG 72 /* 1 byte */
 #define LOG_WIRE_NUMBER 73 /* 6 bytes */
+#define LOG_WIRE_COUNT 79 /* 1 byte */
 #define LOG_CAPACITY_CREDENTIAL 16384
 #define LOG_CAPACITY_SESSION 16384
 #define LOG_CAPACITY_ANSWER 16384
@@ -45,9 +46,19 @@
 #define LOG_RECORDS 1048576
 #define LOG_VALUE_SIZE 32
 #define LOG_LAST_NUMBER 281474976710655ULL
+#define LOG_NUMBER_MODULUS 281474976710656ULL
 #define LOG_TAG_MODULUS 4096
+#define LOG_OPERATIONS 16
 #define LOG_TICK_NS 134217728
-#define LOG_TERMS 0xae3043e8034ef0f4ULL
+#define LOG_TERMS 0x5a37e9bb36131775ULL
+#define LOG_OPERATIONS_MAX 16
+#define LOG_OPERATION_SIZE 54
+#define LOG_OPERATION_TRANSACTION 0 /* 8 bytes */
+#define LOG_OPERATION_KEY 8 /* 8 bytes */
+#define LOG_OPERATION_VERSION 16 /* 4 bytes */
+#define LOG_OPERATION_DELETES 20 /* 1 byte */
+#define LOG_OPERATION_LENGTH 21 /* 1 byte */
+#define LOG_OPERATION_VALUE 22 /* 32 bytes */
 
 /* --- Types ------------------------------------------------------------------- */
 
@@ -78,6 +89,11 @@ enum log_message_kind {
 	LOG_MESSAGE_KIND_APPENDED,
 	LOG_MESSAGE_KIND_STORED,
 	LOG_MESSAGE_KIND_FULL,
+	LOG_MESSAGE_KIND_GATHER,
+	LOG_MESSAGE_KIND_GATHERED,
+	LOG_MESSAGE_KIND_SYNC,
+	LOG_MESSAGE_KIND_SYNCED,
+	LOG_MESSAGE_KIND_UNKNOWN,
 } __attribute__((packed));
 
 enum log_message_level {
@@ -161,9 +177,11 @@ struct log_message {
 	__u16 epoch;
 	__u8 log;
 	__u64 number;
+	__u8 count;
 	struct log_u14_set_16 gone;
 	__u64 limit;
 	__u32 slot;
+	__u64 numbered;
 };
 
 struct log_env {
@@ -173,6 +191,7 @@ struct log_env {
 	__u16 peer;
 	__u64 token;
 	bool validated;
+	__u8 position;
 	__u64 random;
 	__u32 index;
 };
@@ -192,11 +211,11 @@ static __always_inline struct log_credential_cell log_credential_cell_unpack(__u
 	};
 }
 
-/* A word: bits from the lowest, state 3, sequence 30, outcome 4, deadline 25. */
+/* A word: bits from the lowest, state 3, sequence 30, outcome 5, deadline 25. */
 static __always_inline __u64 log_session_cell_pack(const struct log_session_cell *cell)
 {
 	return (__u64)cell->state | (__u64)cell->sequence << 3 | (__u64)cell->outcome << 33 |
-	       (__u64)cell->deadline << 37;
+	       (__u64)cell->deadline << 38;
 }
 
 static __always_inline struct log_session_cell log_session_cell_unpack(__u64 word)
@@ -204,8 +223,8 @@ static __always_inline struct log_session_cell log_session_cell_unpack(__u64 wor
 	return (struct log_session_cell){
 		.state = (enum log_session_state)(word & 0x7),
 		.sequence = word >> 3 & 0x3fffffff,
-		.outcome = (enum log_message_kind)(word >> 33 & 0xf),
-		.deadline = word >> 37 & 0x1ffffff,
+		.outcome = (enum log_message_kind)(word >> 33 & 0x1f),
+		.deadline = word >> 38 & 0x1ffffff,
 	};
 }
 
@@ -294,48 +313,62 @@ enum log_leaf {
 	LOG_LEAF_BEGIN_ANSWER_AGAIN, /* Reply, SessionSteps.tla:127 */
 	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:129 */
 	LOG_LEAF_BEGIN_UNANSWERED, /* Drop, SessionSteps.tla:131 */
-	LOG_LEAF_BEGIN_14, /* Reply, SessionSteps.tla:133 */
-	LOG_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:139 */
-	LOG_LEAF_RECALL_FULL_AGAIN, /* Reply, LogSteps.tla:56 */
-	LOG_LEAF_RECALL_MOVED_ON, /* Drop, LogSteps.tla:58 */
-	LOG_LEAF_ROOM_RECALLED, /* Reply, LogSteps.tla:68 */
+	LOG_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:133 */
+	LOG_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:139 */
+	LOG_LEAF_RECALL_2, /* Forward, LogSteps.tla:67 */
+	LOG_LEAF_RECALL_FULL_AGAIN, /* Reply, LogSteps.tla:69 */
+	LOG_LEAF_RECALL_MOVED_ON, /* Drop, LogSteps.tla:71 */
+	LOG_LEAF_ROOM_RECALLED, /* Reply, LogSteps.tla:81 */
 	LOG_LEAF_END_1, /* Reply, SessionSteps.tla:154 */
-	LOG_LEAF_END_2, /* Forward, SessionSteps.tla:160 */
+	LOG_LEAF_END_2, /* Reply, SessionSteps.tla:156 */
+	LOG_LEAF_END_4, /* Forward, SessionSteps.tla:160 */
 	LOG_LEAF_CONFIRM_1, /* Reply, SessionSteps.tla:194 */
 	LOG_LEAF_CONFIRM_CONFIRMED_LATE, /* Drop, SessionSteps.tla:197 */
 	LOG_LEAF_RESUME_RESUMED_LATE, /* Drop, SessionSteps.tla:209 */
 	LOG_LEAF_AUTHENTICATE_1, /* Continue, SessionSteps.tla:95 */
 	LOG_LEAF_AUTHENTICATE_2, /* Continue, SessionSteps.tla:96 */
+	LOG_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:119 */
 	LOG_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:126 */
-	LOG_LEAF_BEGIN_16, /* Continue, SessionSteps.tla:144 */
-	LOG_LEAF_RECALL_1, /* Continue, LogSteps.tla:54 */
-	LOG_LEAF_RECALL_4, /* Continue, LogSteps.tla:60 */
-	LOG_LEAF_ROOM_1, /* Continue, LogSteps.tla:66 */
-	LOG_LEAF_RESERVE_EXHAUSTED, /* Continue, LogSteps.tla:74 */
-	LOG_LEAF_RESERVE_NO_ROOM, /* Continue, LogSteps.tla:76 */
-	LOG_LEAF_RESERVE_3, /* Continue, LogSteps.tla:78 */
-	LOG_LEAF_WRITE_1, /* Continue, LogSteps.tla:83 */
-	LOG_LEAF_WRITE_2, /* Continue, LogSteps.tla:90 */
-	LOG_LEAF_STAMP_1, /* Continue, LogSteps.tla:95 */
-	LOG_LEAF_STAMP_2, /* Continue, LogSteps.tla:96 */
-	LOG_LEAF_REMEMBER_1, /* Continue, LogSteps.tla:101 */
-	LOG_LEAF_REMEMBER_NOT_RESERVED, /* Continue, LogSteps.tla:103 */
-	LOG_LEAF_REMEMBER_3, /* Continue, LogSteps.tla:105 */
-	LOG_LEAF_REMEMBER_4, /* Continue, LogSteps.tla:105 */
+	LOG_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:144 */
+	LOG_LEAF_RECALL_1, /* Continue, LogSteps.tla:65 */
+	LOG_LEAF_RECALL_5, /* Continue, LogSteps.tla:73 */
+	LOG_LEAF_ROOM_1, /* Continue, LogSteps.tla:79 */
+	LOG_LEAF_RESERVE_NO_RECORDS, /* Continue, LogSteps.tla:90 */
+	LOG_LEAF_RESERVE_EXHAUSTED, /* Continue, LogSteps.tla:92 */
+	LOG_LEAF_RESERVE_NO_ROOM, /* Continue, LogSteps.tla:94 */
+	LOG_LEAF_RESERVE_4, /* Continue, LogSteps.tla:96 */
+	LOG_LEAF_WRITE_1, /* Continue, LogSteps.tla:108 */
+	LOG_LEAF_WRITE_2, /* Continue, LogSteps.tla:108 */
+	LOG_LEAF_STAMP_1, /* Continue, LogSteps.tla:112 */
+	LOG_LEAF_STAMP_2, /* Continue, LogSteps.tla:112 */
+	LOG_LEAF_PLACE_1, /* Continue, LogSteps.tla:119 */
+	LOG_LEAF_PLACE_2, /* Continue, LogSteps.tla:120 */
+	LOG_LEAF_WRITE_EACH_1, /* Continue, LogSteps.tla:123 */
+	LOG_LEAF_WRITE_EACH_2, /* Continue, LogSteps.tla:123 */
+	LOG_LEAF_STAMP_EACH_1, /* Continue, LogSteps.tla:126 */
+	LOG_LEAF_STAMP_EACH_2, /* Continue, LogSteps.tla:126 */
+	LOG_LEAF_REMEMBER_1, /* Continue, LogSteps.tla:131 */
+	LOG_LEAF_REMEMBER_NOT_RESERVED, /* Continue, LogSteps.tla:133 */
+	LOG_LEAF_REMEMBER_3, /* Continue, LogSteps.tla:135 */
+	LOG_LEAF_REMEMBER_4, /* Continue, LogSteps.tla:135 */
 	LOG_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:195 */
 	LOG_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:196 */
 	LOG_LEAF_RESUME_1, /* Continue, SessionSteps.tla:201 */
-	LOG_LEAF_RESUME_2, /* Continue, SessionSteps.tla:208 */
+	LOG_LEAF_RESUME_2, /* Continue, SessionSteps.tla:206 */
+	LOG_LEAF_RESUME_3, /* Continue, SessionSteps.tla:208 */
 	LOG_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:213 */
 	LOG_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:214 */
-	LOG_LEAF_LOCATE_1, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_2, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_3, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_4, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_NOT_FORWARDED, /* Drop, LogSteps.tla:118 */
-	LOG_LEAF_LOCATE_6, /* Continue, LogSteps.tla:120 */
-	LOG_LEAF_AWAIT_1, /* Reply, LogSteps.tla:124 */
-	LOG_LEAF_AWAIT_NOT_YET, /* Drop, LogSteps.tla:125 */
+	LOG_LEAF_LOCATE_1, /* Reply, LogSteps.tla:148 */
+	LOG_LEAF_LOCATE_2, /* Reply, LogSteps.tla:148 */
+	LOG_LEAF_LOCATE_3, /* Reply, LogSteps.tla:148 */
+	LOG_LEAF_LOCATE_4, /* Reply, LogSteps.tla:148 */
+	LOG_LEAF_LOCATE_5, /* Continue, LogSteps.tla:150 */
+	LOG_LEAF_LOCATE_6, /* Continue, LogSteps.tla:151 */
+	LOG_LEAF_LOCATE_NOT_FORWARDED, /* Drop, LogSteps.tla:152 */
+	LOG_LEAF_AWAIT_OTHER_EPOCH, /* Reply, LogSteps.tla:156 */
+	LOG_LEAF_AWAIT_NOT_YET, /* Drop, LogSteps.tla:157 */
+	LOG_LEAF_AWAIT_3, /* Reply, LogSteps.tla:158 */
+	LOG_LEAF_AWAIT_4, /* Reply, LogSteps.tla:159 */
 	LOG_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:226 */
 	LOG_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:228 */
 	LOG_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:230 */
@@ -343,17 +376,17 @@ enum log_leaf {
 	LOG_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:234 */
 	LOG_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:238 */
 	LOG_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:239 */
-	LOG_LEAF_NEXT_NO_MORE, /* Drop, LogSteps.tla:141 */
-	LOG_LEAF_NEXT_2, /* Continue, LogSteps.tla:142 */
-	LOG_LEAF_LOOK_1, /* Continue, LogSteps.tla:145 */
-	LOG_LEAF_LOOK_NOT_WRITTEN, /* Drop, LogSteps.tla:145 */
-	LOG_LEAF_TAKE_1, /* Reply, LogSteps.tla:148 */
-	LOG_LEAF_REACHED_1, /* Continue, LogSteps.tla:157 */
-	LOG_LEAF_REACHED_2, /* Drop, LogSteps.tla:158 */
-	LOG_LEAF_BEGUN_1, /* Continue, LogSteps.tla:163 */
-	LOG_LEAF_BEGUN_2, /* Drop, LogSteps.tla:164 */
-	LOG_LEAF_NEWER_1, /* Continue, LogSteps.tla:172 */
-	LOG_LEAF_NEWER_OLDER, /* Drop, LogSteps.tla:173 */
+	LOG_LEAF_NEXT_NO_MORE, /* Drop, LogSteps.tla:175 */
+	LOG_LEAF_NEXT_2, /* Continue, LogSteps.tla:176 */
+	LOG_LEAF_LOOK_1, /* Continue, LogSteps.tla:179 */
+	LOG_LEAF_LOOK_NOT_WRITTEN, /* Drop, LogSteps.tla:179 */
+	LOG_LEAF_TAKE_1, /* Reply, LogSteps.tla:182 */
+	LOG_LEAF_REACHED_1, /* Continue, LogSteps.tla:191 */
+	LOG_LEAF_REACHED_2, /* Drop, LogSteps.tla:192 */
+	LOG_LEAF_BEGUN_1, /* Continue, LogSteps.tla:197 */
+	LOG_LEAF_BEGUN_2, /* Drop, LogSteps.tla:198 */
+	LOG_LEAF_NEWER_1, /* Continue, LogSteps.tla:206 */
+	LOG_LEAF_NEWER_OLDER, /* Drop, LogSteps.tla:207 */
 	LOG_LEAVES,
 };
 
@@ -381,15 +414,18 @@ enum log_counter {
 	LOG_COUNTER_BEGIN_ANSWER_AGAIN,
 	LOG_COUNTER_BEGIN_OUT_OF_SEQUENCE,
 	LOG_COUNTER_BEGIN_UNANSWERED,
-	LOG_COUNTER_BEGIN_14,
 	LOG_COUNTER_BEGIN_15,
+	LOG_COUNTER_BEGIN_16,
+	LOG_COUNTER_RECALL_2,
 	LOG_COUNTER_RECALL_FULL_AGAIN,
 	LOG_COUNTER_RECALL_MOVED_ON,
 	LOG_COUNTER_ROOM_RECALLED,
 	LOG_COUNTER_END_1,
 	LOG_COUNTER_END_2,
+	LOG_COUNTER_END_4,
 	LOG_COUNTER_TC_END_1,
 	LOG_COUNTER_TC_END_2,
+	LOG_COUNTER_TC_END_4,
 	LOG_COUNTER_TC_CONFIRM_1,
 	LOG_COUNTER_TC_CONFIRM_CONFIRMED_LATE,
 	LOG_COUNTER_TC_RESUME_RESUMED_LATE,
@@ -426,15 +462,18 @@ enum log_counter {
 	"begin.answer_again", \
 	"begin.out_of_sequence", \
 	"begin.unanswered", \
-	"begin.14", \
 	"begin.15", \
+	"begin.16", \
+	"recall.2", \
 	"recall.full_again", \
 	"recall.moved_on", \
 	"room.recalled", \
 	"end.1", \
 	"end.2", \
+	"end.4", \
 	"tc.end.1", \
 	"tc.end.2", \
+	"tc.end.4", \
 	"tc.confirm.1", \
 	"tc.confirm.confirmed_late", \
 	"tc.resume.resumed_late", \
@@ -484,8 +523,9 @@ _Static_assert(LOG_COUNTER_BEGIN_OUT_OF_SEQUENCE ==
 	       "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_UNANSWERED == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_UNANSWERED,
 	       "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_14 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_14, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_15 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_15, "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_16 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_16, "counter of a leaf");
+_Static_assert(LOG_COUNTER_RECALL_2 == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_2, "counter of a leaf");
 _Static_assert(LOG_COUNTER_RECALL_FULL_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_FULL_AGAIN,
 	       "counter of a leaf");
 _Static_assert(LOG_COUNTER_RECALL_MOVED_ON == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_MOVED_ON,
@@ -494,8 +534,10 @@ _Static_assert(LOG_COUNTER_ROOM_RECALLED == LOG_COUNTERS_XDP + LOG_LEAF_ROOM_REC
 	       "counter of a leaf");
 _Static_assert(LOG_COUNTER_END_1 == LOG_COUNTERS_XDP + LOG_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOG_COUNTER_END_2 == LOG_COUNTERS_XDP + LOG_LEAF_END_2, "counter of a leaf");
+_Static_assert(LOG_COUNTER_END_4 == LOG_COUNTERS_XDP + LOG_LEAF_END_4, "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_END_1 == LOG_COUNTERS_TC + LOG_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_END_2 == LOG_COUNTERS_TC + LOG_LEAF_END_2, "counter of a leaf");
+_Static_assert(LOG_COUNTER_TC_END_4 == LOG_COUNTERS_TC + LOG_LEAF_END_4, "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_CONFIRM_1 == LOG_COUNTERS_TC + LOG_LEAF_CONFIRM_1,
 	       "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_CONFIRM_CONFIRMED_LATE ==
@@ -507,10 +549,16 @@ _Static_assert(LOG_COUNTER_TC_RESUME_RESUMED_LATE == LOG_COUNTERS_TC + LOG_LEAF_
 /* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
 enum log_choice {
-	LOG_CHOICE_ROOM_1 = LOG_LEAVES, /* LogSteps.tla:67 */
-	LOG_CHOICE_ROOM_1_ELSE, /* LogSteps.tla:67 */
-	LOG_CHOICE_NEXT_1, /* LogSteps.tla:139 */
-	LOG_CHOICE_NEXT_1_ELSE, /* LogSteps.tla:139 */
+	LOG_CHOICE_ROOM_1 = LOG_LEAVES, /* LogSteps.tla:80 */
+	LOG_CHOICE_ROOM_1_ELSE, /* LogSteps.tla:80 */
+	LOG_CHOICE_RESERVE_1, /* LogSteps.tla:55 */
+	LOG_CHOICE_RESERVE_1_ELSE, /* LogSteps.tla:55 */
+	LOG_CHOICE_RESERVE_2, /* LogSteps.tla:55 */
+	LOG_CHOICE_RESERVE_2_ELSE, /* LogSteps.tla:55 */
+	LOG_CHOICE_REMEMBER_1, /* LogSteps.tla:138 */
+	LOG_CHOICE_REMEMBER_1_ELSE, /* LogSteps.tla:138 */
+	LOG_CHOICE_NEXT_1, /* LogSteps.tla:173 */
+	LOG_CHOICE_NEXT_1_ELSE, /* LogSteps.tla:173 */
 	LOG_BRANCHES,
 };
 

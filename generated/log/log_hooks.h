@@ -13,12 +13,15 @@
  *   __u64 *log_head_element(const void *tables, __u32 index)
  *   struct log_record_cell *log_record_element(const void *tables, __u32 index)
  *   __u64 *log_stamp_element(const void *tables, __u32 index)
+ *
+ * It also defines the functions for operations that are declared below.
  */
 #ifndef LOG_HOOKS_H
 #define LOG_HOOKS_H
 
 #include "log_steps.h"
 #include "bpf/stepwise_hooks.h"
+#include "bpf/stepwise_operations.h"
 
 /* Authenticate on one cell of `credential`. */
 static __always_inline __u32 log_authenticate_on_credential(__u64 *element,
@@ -158,6 +161,7 @@ struct log_reserve_on_head_attempt {
 	STEPWISE_HIDES(6);
 	__u8 log_after;
 	enum log_message_kind kind_after;
+	__u8 count;
 	__u32 slot_after;
 };
 
@@ -169,6 +173,7 @@ static long log_reserve_on_head_again(__u32 number, void *context)
 		.epoch = attempt->epoch,
 		.log = attempt->log,
 		.number = attempt->number,
+		.count = attempt->count,
 		.limit = attempt->limit,
 		.slot = attempt->slot,
 	};
@@ -196,6 +201,7 @@ static __always_inline __u32 log_reserve_on_head_retried(__u64 *element,
 	attempt.epoch = message->epoch;
 	attempt.log = message->log;
 	attempt.number = message->number;
+	attempt.count = message->count;
 	attempt.limit = message->limit;
 	attempt.slot = message->slot;
 	attempt.outcome = outcome;
@@ -226,6 +232,28 @@ static __always_inline __u32 log_stamp_on_stamp(__u64 *element, struct log_messa
 	const __u64 before = stepwise_load(element);
 	struct log_stamp_cell stamp = log_stamp_cell_unpack(before);
 	const __u32 outcome = log_stamp(&stamp, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, log_stamp_cell_pack(&stamp)))
+		return outcome;
+	return STEPWISE_CONTENDED;
+}
+
+/* WriteEach on one cell of `record`, which no other section accesses at that time. */
+static __always_inline __u32 log_write_each_on_record(struct log_record_cell *record,
+						      struct log_message *message)
+{
+	return log_write_each(record, message);
+}
+
+/* StampEach on one cell of `stamp`. */
+static __always_inline __u32 log_stamp_each_on_stamp(__u64 *element, struct log_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct log_stamp_cell stamp = log_stamp_cell_unpack(before);
+	const __u32 outcome = log_stamp_each(&stamp, message);
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
@@ -402,8 +430,92 @@ static __always_inline __u32 log_retire_on_session(__u64 *element, struct log_me
 	return STEPWISE_CONTENDED;
 }
 
+/* The operations of a message share this while a group runs for one after the other. */
+struct log_operations {
+	struct stepwise_operations all;
+	struct log_message whole;
+	struct log_message message; /* its own fields, as they are handed on */
+	__u32 skipped;
+	bool lost;
+};
+
+/*
+ * Where a message and its operations are. The number of operations is hidden, so that the verifier
+ * does not follow the groups once for each.
+ */
+struct log_operations_run {
+	const void *tables;
+	void *packet;
+	struct log_operations *operations;
+	STEPWISE_HIDDEN(__u32, count);
+};
+
+static __always_inline struct log_operations *
+log_operations_of(const struct log_operations_run *run);
+static __always_inline unsigned char *log_operation(const struct log_operations_run *run,
+						    const struct log_operations *operations,
+						    __u32 number);
+static __always_inline bool log_has_operation(const struct log_operations_run *run,
+					      const unsigned char *payload);
+
+/* The sections of group 1 for one operation. Returns false if the message is lost. */
+static __always_inline bool log_group_1_on(const struct log_operations_run *run,
+					   struct log_operations *operations,
+					   unsigned char *payload, __u32 number)
+{
+	const void *tables = run->tables;
+	struct log_record_cell *record;
+	__u64 *stamp;
+	struct log_message *message = &operations->message;
+	struct log_env operation_environment = {}, *environment = &operation_environment;
+	__u32 outcome;
+
+	environment->position = number;
+	log_operation_decode(payload, message);
+
+	log_place(&(const struct log_answer_cell){}, message, environment);
+
+	record = log_record_element(tables, message->slot);
+	outcome = record ? log_write_each_on_record(record, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED) {
+		operations->lost = true;
+		return false;
+	}
+
+	stamp = log_stamp_element(tables, message->slot);
+	outcome = stamp ? log_stamp_each_on_stamp(stamp, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED) {
+		operations->lost = true;
+		return false;
+	}
+
+	return true;
+}
+
+static long log_group_1(__u32 call, void *context)
+{
+	const struct log_operations_run *run = context;
+	struct log_operations *operations = log_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = log_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER; i++, number++, payload += LOG_OPERATION_SIZE) {
+		if (number >= run->count.value || !log_has_operation(run, payload))
+			return 1;
+		if (!log_group_1_on(run, operations, payload, number))
+			return 1;
+		stepwise_join();
+	}
+	return 0;
+}
+
 static __always_inline __u32 log_run_xdp(const void *tables, struct log_message *message,
-					 struct log_env *environment)
+					 struct log_env *environment,
+					 struct log_operations_run *run)
 {
 	__u64 *credential = log_credential_element(tables, message->client);
 	__u64 *session = log_session_element(tables, message->client);
@@ -412,6 +524,7 @@ static __always_inline __u32 log_run_xdp(const void *tables, struct log_message 
 	__u64 *head;
 	struct log_record_cell *record;
 	__u64 *stamp;
+	struct log_operations *operations;
 	__u32 skipped = 0;
 	__u32 outcome;
 
@@ -440,23 +553,46 @@ static __always_inline __u32 log_run_xdp(const void *tables, struct log_message 
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
 		return stepwise_end_at_leaf(outcome, LOG_COUNTERS_XDP);
 
+	message->kind = (enum log_message_kind)stepwise_hide(message->kind);
 	message->log = (__u8)stepwise_hide(message->log);
 	head = log_head_element(tables, message->log);
 	outcome = head ? log_reserve_on_head_retried(head, message) : STEPWISE_CONTENDED;
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
+	if (message->kind == LOG_MESSAGE_KIND_APPEND) {
+		record = log_record_element(tables, message->slot);
+		outcome = record ? log_write_on_record(record, message) : STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			return skipped | stepwise_end(STEPWISE_DROP, LOG_COUNTER_LOST);
+	}
+
+	if (message->kind == LOG_MESSAGE_KIND_APPEND) {
+		stamp = log_stamp_element(tables, message->slot);
+		outcome = stamp ? log_stamp_on_stamp(stamp, message) : STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			return skipped | stepwise_end(STEPWISE_DROP, LOG_COUNTER_LOST);
+	}
+
+	if (run->count.value && message->kind == LOG_MESSAGE_KIND_GATHER) {
+		operations = log_operations_of(run);
+		if (!operations)
+			return stepwise_end(STEPWISE_DROP, LOG_COUNTER_LOST);
+		operations->message.client = message->client;
+		operations->message.log = message->log;
+		operations->message.number = message->number;
+		operations->message.count = message->count;
+		operations->message.slot = message->slot;
+		operations->message.numbered = message->numbered;
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  log_group_1, run);
+		message->slot = operations->message.slot;
+		message->numbered = operations->message.numbered;
+		if (operations->lost)
+			return stepwise_end(STEPWISE_DROP, LOG_COUNTER_LOST);
+	}
+
 	message->kind = (enum log_message_kind)stepwise_hide(message->kind);
-	record = log_record_element(tables, message->slot);
-	outcome = record ? log_write_on_record(record, message) : STEPWISE_CONTENDED;
-	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, LOG_COUNTER_LOST);
-
-	stamp = log_stamp_element(tables, message->slot);
-	outcome = stamp ? log_stamp_on_stamp(stamp, message) : STEPWISE_CONTENDED;
-	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, LOG_COUNTER_LOST);
-
 	message->log = (__u8)stepwise_hide(message->log);
 	outcome = log_remember_on_answer(answer, message);
 	if (outcome == STEPWISE_CONTENDED)

@@ -68,8 +68,9 @@ static __always_inline __u32 log_begin(struct log_session_cell *session,
 		message->kind = LOG_MESSAGE_KIND_TAKEN;
 		return stepwise_reply(LOG_LEAF_BEGIN_4);
 	}
-	if (!(message->kind == LOG_MESSAGE_KIND_APPEND || message->kind == LOG_MESSAGE_KIND_RENEW ||
-	      message->kind == LOG_MESSAGE_KIND_CLOSE)) {
+	if (!(message->kind == LOG_MESSAGE_KIND_APPEND ||
+	      message->kind == LOG_MESSAGE_KIND_GATHER || message->kind == LOG_MESSAGE_KIND_SYNC ||
+	      message->kind == LOG_MESSAGE_KIND_RENEW || message->kind == LOG_MESSAGE_KIND_CLOSE)) {
 		return stepwise_drop(LOG_LEAF_BEGIN_NOT_A_REQUEST);
 	}
 	if (session->state == LOG_SESSION_STATE_VACANT ||
@@ -80,6 +81,8 @@ static __always_inline __u32 log_begin(struct log_session_cell *session,
 		}
 		return stepwise_drop(LOG_LEAF_BEGIN_NO_SESSION);
 	}
+	if (message->kind == LOG_MESSAGE_KIND_SYNC)
+		return stepwise_continue(LOG_LEAF_BEGIN_8);
 	if (session->state == LOG_SESSION_STATE_BUSY)
 		return stepwise_drop(LOG_LEAF_BEGIN_IN_PROGRESS);
 	if (message->sequence == session->sequence) {
@@ -87,7 +90,8 @@ static __always_inline __u32 log_begin(struct log_session_cell *session,
 			return stepwise_forward(LOG_LEAF_BEGIN_FORWARD_AGAIN);
 		if (session->outcome == LOG_MESSAGE_KIND_APPENDED ||
 		    session->outcome == LOG_MESSAGE_KIND_STORED ||
-		    session->outcome == LOG_MESSAGE_KIND_FULL) {
+		    session->outcome == LOG_MESSAGE_KIND_FULL ||
+		    session->outcome == LOG_MESSAGE_KIND_GATHERED) {
 			message->kind = session->outcome;
 			return stepwise_continue(LOG_LEAF_BEGIN_RECALLED);
 		}
@@ -103,32 +107,34 @@ static __always_inline __u32 log_begin(struct log_session_cell *session,
 		session->outcome = LOG_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + LOG_LEASE) % LOG_TIME_MODULUS;
 		message->kind = LOG_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_14));
+		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_15));
 	}
 	if (message->kind == LOG_MESSAGE_KIND_CLOSE) {
 		session->state = LOG_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = LOG_MESSAGE_KIND_CLOSED;
 		message->kind = LOG_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_15));
+		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_16));
 	}
 	session->state = LOG_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + LOG_LEASE) % LOG_TIME_MODULUS;
-	return stepwise_changed(stepwise_continue(LOG_LEAF_BEGIN_16));
+	return stepwise_changed(stepwise_continue(LOG_LEAF_BEGIN_17));
 }
 
-/* Recall, LogSteps.tla:52 */
+/* Recall, LogSteps.tla:63 */
 static __always_inline __u32 log_recall(const struct log_answer_cell *answer,
 					struct log_message *message,
 					const struct log_env *environment)
 {
-	if (message->kind == LOG_MESSAGE_KIND_APPEND) {
+	if (message->kind == LOG_MESSAGE_KIND_APPEND || message->kind == LOG_MESSAGE_KIND_GATHER) {
 		message->epoch = 0;
 		message->log = environment->cpu % LOG_LOGS;
 		message->number = 0;
 		return stepwise_continue(LOG_LEAF_RECALL_1);
 	}
+	if (message->kind == LOG_MESSAGE_KIND_SYNC)
+		return stepwise_forward(LOG_LEAF_RECALL_2);
 	if (message->kind == LOG_MESSAGE_KIND_FULL) {
 		message->epoch = 0;
 		message->log = 0;
@@ -139,14 +145,14 @@ static __always_inline __u32 log_recall(const struct log_answer_cell *answer,
 		return stepwise_drop(LOG_LEAF_RECALL_MOVED_ON);
 	message->log = answer->log;
 	message->number = answer->number;
-	return stepwise_continue(LOG_LEAF_RECALL_4);
+	return stepwise_continue(LOG_LEAF_RECALL_5);
 }
 
-/* Room, LogSteps.tla:64 */
+/* Room, LogSteps.tla:77 */
 static __always_inline __u32 log_room(const struct log_drained_cell *drained,
 				      struct log_message *message)
 {
-	if (message->kind == LOG_MESSAGE_KIND_APPEND) {
+	if (message->kind == LOG_MESSAGE_KIND_APPEND || message->kind == LOG_MESSAGE_KIND_GATHER) {
 		message->epoch = drained->epoch;
 		if (STEPWISE_CHOOSE(LOG_CHOICE_ROOM_1, drained->epoch == 0))
 			message->limit = 0;
@@ -158,32 +164,46 @@ static __always_inline __u32 log_room(const struct log_drained_cell *drained,
 	return stepwise_reply(LOG_LEAF_ROOM_RECALLED);
 }
 
-/* Reserve, LogSteps.tla:72 */
+/* Reserve, LogSteps.tla:86 */
 static __always_inline __u32 log_reserve(struct log_head_cell *head, struct log_message *message)
 {
-	if (head->appended >= LOG_LAST_NUMBER) {
+	__u64 last;
+
+	if ((STEPWISE_CHOOSE(LOG_CHOICE_RESERVE_1, message->kind == LOG_MESSAGE_KIND_GATHER) ?
+		     message->count :
+		     1) == 0) {
+		message->kind = LOG_MESSAGE_KIND_FULL;
+		message->epoch = 0;
+		message->log = 0;
+		return stepwise_continue(LOG_LEAF_RESERVE_NO_RECORDS);
+	}
+	last = head->appended +
+	       (STEPWISE_CHOOSE(LOG_CHOICE_RESERVE_2, message->kind == LOG_MESSAGE_KIND_GATHER) ?
+			message->count :
+			1);
+	if (last > LOG_LAST_NUMBER) {
 		message->kind = LOG_MESSAGE_KIND_FULL;
 		message->epoch = 0;
 		message->log = 0;
 		return stepwise_continue(LOG_LEAF_RESERVE_EXHAUSTED);
 	}
-	if (head->appended >= message->limit) {
+	if (last > message->limit) {
 		message->kind = LOG_MESSAGE_KIND_FULL;
 		message->epoch = 0;
 		message->log = 0;
 		return stepwise_continue(LOG_LEAF_RESERVE_NO_ROOM);
 	}
-	message->number = head->appended + 1;
-	message->slot = message->log * LOG_SLOTS + (__u16)((__u32)head->appended + 1);
-	head->appended = head->appended + 1;
-	return stepwise_changed(stepwise_continue(LOG_LEAF_RESERVE_3));
+	head->appended = last;
+	message->number = last;
+	message->slot = message->log * LOG_SLOTS + (__u16)(__u32)last;
+	return stepwise_changed(stepwise_continue(LOG_LEAF_RESERVE_4));
 }
 
-/* Write, LogSteps.tla:81 */
+/* Write, LogSteps.tla:107 */
 static __always_inline __u32 log_write(struct log_record_cell *record,
 				       const struct log_message *message)
 {
-	if (message->kind == LOG_MESSAGE_KIND_APPEND && message->number > 0) {
+	if (message->number > 0) {
 		record->transaction = message->transaction;
 		record->key = message->key;
 		record->version = message->version;
@@ -195,22 +215,69 @@ static __always_inline __u32 log_write(struct log_record_cell *record,
 	return stepwise_continue(LOG_LEAF_WRITE_2);
 }
 
-/* Stamp, LogSteps.tla:93 */
+/* Stamp, LogSteps.tla:111 */
 static __always_inline __u32 log_stamp(struct log_stamp_cell *stamp,
 				       const struct log_message *message)
 {
-	if (message->kind == LOG_MESSAGE_KIND_APPEND && message->number > 0) {
+	if (message->number > 0) {
 		stamp->number = message->number;
 		return stepwise_changed(stepwise_continue(LOG_LEAF_STAMP_1));
 	}
 	return stepwise_continue(LOG_LEAF_STAMP_2);
 }
 
-/* Remember, LogSteps.tla:99 */
+/* Place, LogSteps.tla:117 */
+static __always_inline __u32 log_place(const struct log_answer_cell *answer,
+				       struct log_message *message,
+				       const struct log_env *environment)
+{
+	(void)answer;
+	if (message->number > 0) {
+		message->numbered = (message->number + (LOG_NUMBER_MODULUS - (message->count - 1)) +
+				     environment->position) %
+				    LOG_NUMBER_MODULUS;
+		message->slot = message->log * LOG_SLOTS +
+				(__u16)(__u32)((message->number +
+						(LOG_NUMBER_MODULUS - (message->count - 1)) +
+						environment->position) %
+					       LOG_NUMBER_MODULUS);
+		return stepwise_continue(LOG_LEAF_PLACE_1);
+	}
+	return stepwise_continue(LOG_LEAF_PLACE_2);
+}
+
+/* WriteEach, LogSteps.tla:122 */
+static __always_inline __u32 log_write_each(struct log_record_cell *record,
+					    const struct log_message *message)
+{
+	if (message->number > 0) {
+		record->transaction = message->transaction;
+		record->key = message->key;
+		record->version = message->version;
+		record->deletes = message->deletes;
+		record->length = message->length;
+		record->value = message->value;
+		return stepwise_changed(stepwise_continue(LOG_LEAF_WRITE_EACH_1));
+	}
+	return stepwise_continue(LOG_LEAF_WRITE_EACH_2);
+}
+
+/* StampEach, LogSteps.tla:125 */
+static __always_inline __u32 log_stamp_each(struct log_stamp_cell *stamp,
+					    const struct log_message *message)
+{
+	if (message->number > 0) {
+		stamp->number = message->numbered;
+		return stepwise_changed(stepwise_continue(LOG_LEAF_STAMP_EACH_1));
+	}
+	return stepwise_continue(LOG_LEAF_STAMP_EACH_2);
+}
+
+/* Remember, LogSteps.tla:129 */
 static __always_inline __u32 log_remember(struct log_answer_cell *answer,
 					  struct log_message *message)
 {
-	if (message->kind != LOG_MESSAGE_KIND_APPEND)
+	if (!(message->kind == LOG_MESSAGE_KIND_APPEND || message->kind == LOG_MESSAGE_KIND_GATHER))
 		return stepwise_continue(LOG_LEAF_REMEMBER_1);
 	if (message->number == 0) {
 		message->kind = LOG_MESSAGE_KIND_FULL;
@@ -218,16 +285,19 @@ static __always_inline __u32 log_remember(struct log_answer_cell *answer,
 		message->log = 0;
 		return stepwise_continue(LOG_LEAF_REMEMBER_NOT_RESERVED);
 	}
-	if (message->level == LOG_MESSAGE_LEVEL_MEMORY) {
+	if (message->kind == LOG_MESSAGE_KIND_APPEND && message->level == LOG_MESSAGE_LEVEL_DISK) {
 		answer->tag = message->sequence % LOG_TAG_MODULUS;
 		answer->log = message->log;
 		answer->number = message->number;
-		message->kind = LOG_MESSAGE_KIND_APPENDED;
 		return stepwise_changed(stepwise_continue(LOG_LEAF_REMEMBER_3));
 	}
 	answer->tag = message->sequence % LOG_TAG_MODULUS;
 	answer->log = message->log;
 	answer->number = message->number;
+	if (STEPWISE_CHOOSE(LOG_CHOICE_REMEMBER_1, message->kind == LOG_MESSAGE_KIND_GATHER))
+		message->kind = LOG_MESSAGE_KIND_GATHERED;
+	else
+		message->kind = LOG_MESSAGE_KIND_APPENDED;
 	return stepwise_changed(stepwise_continue(LOG_LEAF_REMEMBER_4));
 }
 
@@ -237,13 +307,16 @@ static __always_inline __u32 log_end(struct log_session_cell *session,
 {
 	if (message->kind == LOG_MESSAGE_KIND_APPENDED ||
 	    message->kind == LOG_MESSAGE_KIND_STORED || message->kind == LOG_MESSAGE_KIND_FULL ||
+	    message->kind == LOG_MESSAGE_KIND_GATHERED ||
 	    message->kind == LOG_MESSAGE_KIND_OPENED) {
 		session->state = LOG_SESSION_STATE_IDLE;
 		session->outcome = message->kind;
 		return stepwise_changed(stepwise_reply(LOG_LEAF_END_1));
 	}
+	if (message->kind == LOG_MESSAGE_KIND_SYNCED || message->kind == LOG_MESSAGE_KIND_UNKNOWN)
+		return stepwise_reply(LOG_LEAF_END_2);
 	session->state = LOG_SESSION_STATE_FORWARDED;
-	return stepwise_changed(stepwise_forward(LOG_LEAF_END_2));
+	return stepwise_changed(stepwise_forward(LOG_LEAF_END_4));
 }
 
 /* Confirm, SessionSteps.tla:193 */
@@ -274,11 +347,17 @@ static __always_inline __u32 log_resume(struct log_session_cell *session,
 		session->deadline = (environment->now + LOG_LEASE) % LOG_TIME_MODULUS;
 		return stepwise_changed(stepwise_continue(LOG_LEAF_RESUME_1));
 	}
+	if ((message->kind == LOG_MESSAGE_KIND_SYNCED ||
+	     message->kind == LOG_MESSAGE_KIND_UNKNOWN) &&
+	    !(session->state == LOG_SESSION_STATE_VACANT ||
+	      session->state == LOG_SESSION_STATE_CLOSING)) {
+		return stepwise_continue(LOG_LEAF_RESUME_2);
+	}
 	if (message->kind == LOG_MESSAGE_KIND_STORED &&
 	    session->state == LOG_SESSION_STATE_FORWARDED &&
 	    session->sequence == message->sequence) {
 		session->state = LOG_SESSION_STATE_BUSY;
-		return stepwise_changed(stepwise_continue(LOG_LEAF_RESUME_2));
+		return stepwise_changed(stepwise_continue(LOG_LEAF_RESUME_3));
 	}
 	return stepwise_drop(LOG_LEAF_RESUME_RESUMED_LATE);
 }
@@ -344,7 +423,7 @@ static __always_inline __u32 log_retire(struct log_session_cell *session,
 
 /* --- Steps of the daemon --------------------------------------------------------------- */
 
-/* Locate, LogSteps.tla:114 */
+/* Locate, LogSteps.tla:146 */
 static __always_inline __u32 log_locate(const struct log_answer_cell *answer,
 					struct log_message *message,
 					const struct log_env *environment)
@@ -372,26 +451,36 @@ static __always_inline __u32 log_locate(const struct log_answer_cell *answer,
 		message->secret = environment->token;
 		return stepwise_reply(LOG_LEAF_LOCATE_4);
 	}
-	if (message->kind != LOG_MESSAGE_KIND_APPEND)
-		return stepwise_drop(LOG_LEAF_LOCATE_NOT_FORWARDED);
-	message->log = answer->log;
-	message->number = answer->number;
-	return stepwise_continue(LOG_LEAF_LOCATE_6);
+	if (message->kind == LOG_MESSAGE_KIND_APPEND) {
+		message->log = answer->log;
+		message->number = answer->number;
+		return stepwise_continue(LOG_LEAF_LOCATE_5);
+	}
+	if (message->kind == LOG_MESSAGE_KIND_SYNC)
+		return stepwise_continue(LOG_LEAF_LOCATE_6);
+	return stepwise_drop(LOG_LEAF_LOCATE_NOT_FORWARDED);
 }
 
-/* Await, LogSteps.tla:122 */
+/* Await, LogSteps.tla:155 */
 static __always_inline __u32 log_await(const struct log_synced_cell *synced,
 				       struct log_message *message)
 {
-	if (message->number <= synced->number) {
-		message->kind = LOG_MESSAGE_KIND_STORED;
-		message->epoch = synced->epoch;
-		return stepwise_reply(LOG_LEAF_AWAIT_1);
+	if (message->kind == LOG_MESSAGE_KIND_SYNC && message->epoch != synced->epoch) {
+		message->kind = LOG_MESSAGE_KIND_UNKNOWN;
+		return stepwise_reply(LOG_LEAF_AWAIT_OTHER_EPOCH);
 	}
-	return stepwise_drop(LOG_LEAF_AWAIT_NOT_YET);
+	if (message->number > synced->number)
+		return stepwise_drop(LOG_LEAF_AWAIT_NOT_YET);
+	if (message->kind == LOG_MESSAGE_KIND_SYNC) {
+		message->kind = LOG_MESSAGE_KIND_SYNCED;
+		return stepwise_reply(LOG_LEAF_AWAIT_3);
+	}
+	message->kind = LOG_MESSAGE_KIND_STORED;
+	message->epoch = synced->epoch;
+	return stepwise_reply(LOG_LEAF_AWAIT_4);
 }
 
-/* Next, LogSteps.tla:138 */
+/* Next, LogSteps.tla:172 */
 static __always_inline __u32 log_next(const struct log_drained_cell *drained,
 				      struct log_message *message)
 {
@@ -407,7 +496,7 @@ static __always_inline __u32 log_next(const struct log_drained_cell *drained,
 	return stepwise_continue(LOG_LEAF_NEXT_2);
 }
 
-/* Look, LogSteps.tla:144 */
+/* Look, LogSteps.tla:178 */
 static __always_inline __u32 log_look(const struct log_stamp_cell *stamp,
 				      const struct log_message *message)
 {
@@ -416,7 +505,7 @@ static __always_inline __u32 log_look(const struct log_stamp_cell *stamp,
 	return stepwise_drop(LOG_LEAF_LOOK_NOT_WRITTEN);
 }
 
-/* Take, LogSteps.tla:147 */
+/* Take, LogSteps.tla:181 */
 static __always_inline __u32 log_take(const struct log_record_cell *record,
 				      struct log_message *message)
 {
@@ -429,7 +518,7 @@ static __always_inline __u32 log_take(const struct log_record_cell *record,
 	return stepwise_reply(LOG_LEAF_TAKE_1);
 }
 
-/* Reached, LogSteps.tla:155 */
+/* Reached, LogSteps.tla:189 */
 static __always_inline __u32 log_reached(struct log_drained_cell *mark,
 					 const struct log_message *message)
 {
@@ -440,7 +529,7 @@ static __always_inline __u32 log_reached(struct log_drained_cell *mark,
 	return stepwise_drop(LOG_LEAF_REACHED_2);
 }
 
-/* Begun, LogSteps.tla:161 */
+/* Begun, LogSteps.tla:195 */
 static __always_inline __u32 log_begun(struct log_synced_cell *mark,
 				       const struct log_message *message)
 {
@@ -451,7 +540,7 @@ static __always_inline __u32 log_begun(struct log_synced_cell *mark,
 	return stepwise_drop(LOG_LEAF_BEGUN_2);
 }
 
-/* Newer, LogSteps.tla:170 */
+/* Newer, LogSteps.tla:204 */
 static __always_inline __u32 log_newer(struct log_entry_cell *entry,
 				       const struct log_message *message)
 {

@@ -88,6 +88,44 @@ static __always_inline __u64 *log_stamp_element(const void *tables, __u32 index)
 
 #include "log_hooks.h"
 
+static __always_inline struct log_operations *
+log_operations_of(const struct log_operations_run *run)
+{
+	return run->operations;
+}
+
+static __always_inline unsigned char *log_operation(const struct log_operations_run *run,
+						    const struct log_operations *operations,
+						    __u32 number)
+{
+	(void)operations;
+	return (unsigned char *)run->packet + LOG_WIRE_SIZE + (size_t)number * LOG_OPERATION_SIZE;
+}
+
+static __always_inline bool log_has_operation(const struct log_operations_run *run,
+					      const unsigned char *payload)
+{
+	(void)run, (void)payload;
+	return true;
+}
+
+/* Returns true if a payload has as many operations as it says, each with values of its fields'
+ * types. */
+static bool log_are_operations_valid(unsigned char *payload, size_t size)
+{
+	const __u32 count = log_message_operations(payload);
+	const struct log_operations_run run = { .packet = payload };
+	struct log_message message;
+
+	if (count > LOG_OPERATIONS_MAX ||
+	    size != LOG_WIRE_SIZE + (size_t)count * LOG_OPERATION_SIZE)
+		return false;
+	for (__u32 number = 0; number < count; number++)
+		if (!log_operation_decode(log_operation(&run, NULL, number), &message))
+			return false;
+	return true;
+}
+
 static void log_env_set(struct log_env *to, const struct stepwise_environment *from)
 {
 	*to = (struct log_env){
@@ -164,16 +202,24 @@ static enum stepwise_verdict log_xdp_message(const struct stepwise_tables *table
 {
 	struct log_env env;
 	struct log_message message;
+	struct log_operations operations = {};
+	struct log_operations_run run = { .tables = tables,
+					  .packet = payload,
+					  .operations = &operations };
 
-	(void)size;
+	if (!log_are_operations_valid(payload, *size))
+		return STEPWISE_DROP;
+	run.count.value = log_message_operations(payload);
 	if (!log_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	log_env_set(&env, environment);
-	switch (stepwise_verdict(log_run_xdp(tables, &message, &env))) {
+	switch (stepwise_verdict(log_run_xdp(tables, &message, &env, &run))) {
 	case STEPWISE_REPLY:
 		log_message_encode(payload, &message);
 		return STEPWISE_REPLY;
 	case STEPWISE_FORWARD:
+		if (run.count.value)
+			return STEPWISE_DROP;
 		return STEPWISE_FORWARD;
 	default:
 		return STEPWISE_DROP;
@@ -282,7 +328,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.sweep_size = sizeof(struct log_message),
 	.sweep_period_ms = 250,
 	.compares_addresses = true,
-	.layout_id = 0xdf1f2be2307f2e9e,
+	.layout_id = 0xf785838cd6f22817,
 	.young_ns = 10200547328,
 	.tells_peers = true,
 	.terms = LOG_TERMS,
@@ -296,6 +342,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.pass_count = 2,
 	.xdp_program = "log_xdp",
 	.tc_program = "log_tc",
+	.gathered_program = "log_gathered",
 	.on_forwarded = log_on_forwarded_message,
 	.run_xdp = log_xdp_message,
 	.run_tc = log_tc_message,

@@ -22,6 +22,12 @@
 (* place of the last record of each session: for a request that comes      *)
 (* again, and for the daemon, which keeps nothing that it could lose.      *)
 (*                                                                         *)
+(* Gather appends several records to one log: all, or none if there is no  *)
+(* room for all.  They get numbers one after the other, of which the       *)
+(* answer says the last.  They are in memory then; Sync asks for the disk: *)
+(* the daemon answers it when `synced` has passed a number.  Of a number   *)
+(* of another epoch it says that this is Unknown.                          *)
+(*                                                                         *)
 (* Cells: answer [tag, log, number], drained and synced [epoch, number],   *)
 (* head [appended], record [transaction, key, version, deletes, length,     *)
 (* value], stamp [number].                                                 *)
@@ -29,10 +35,12 @@
 EXTENDS SessionSteps
 
 CONSTANTS
-  Logs,        \* how many; several processors may share one
-  Slots,       \* records of a log's buffer
-  LastNumber,  \* of an epoch
-  TagModulus   \* what is remembered of a sequence number
+  Logs,           \* how many; several processors may share one
+  Slots,          \* records of a log's buffer
+  LastNumber,     \* of an epoch
+  NumberModulus,  \* greater than every number
+  TagModulus,     \* what is remembered of a sequence number
+  Operations      \* records of one message
 
 Tag(sequence) == sequence % TagModulus
 
@@ -43,15 +51,20 @@ Answered(cell, msg, kind) == Continue(cell, [msg EXCEPT !.kind = kind])
 \* The request has a number, and no answer yet.
 Reserved(msg) == msg.kind \in Requests /\ msg.number > 0
 
+\* How many records a request appends.
+RecordsOf(msg) == IF msg.kind = "Gather" THEN msg.count ELSE 1
+
 (***************************************************************************)
 (* XDP                                                                     *)
 (***************************************************************************)
 
 \* The log of this processor; or, of what was done before, the place that it came to.  What a client put into these
-\* fields does not count.
+\* fields does not count, except where it asks whether that place is on the disk.
 Recall(answer, msg, env) ==
   CASE msg.kind \in Requests ->
          Continue(answer, [msg EXCEPT !.epoch = 0, !.log = env.cpu % Logs, !.number = 0])
+    [] msg.kind \in Reads ->
+         Forward(answer, msg)
     [] msg.kind = "Full" ->
          FullAgain :: Reply(answer, [msg EXCEPT !.epoch = 0, !.log = 0, !.number = 0])
     [] answer.tag # Tag(msg.sequence) ->
@@ -69,31 +82,48 @@ Room(drained, msg) ==
 
 Refused(cell, msg) == Continue(cell, [msg EXCEPT !.kind = "Full", !.epoch = 0, !.log = 0])
 
+\* Of several records, the number is the last one's.
 Reserve(head, msg) ==
-  CASE head.appended >= LastNumber ->
+  LET last == head.appended + RecordsOf(msg)
+  IN
+  CASE RecordsOf(msg) = 0 ->
+         NoRecords :: Refused(head, msg)
+    [] last > LastNumber ->
          Exhausted :: Refused(head, msg)
-    [] head.appended >= msg.limit ->
+    [] last > msg.limit ->
          NoRoom :: Refused(head, msg)
     [] OTHER ->
-         Continue([head EXCEPT !.appended = @ + 1],
-                  [msg EXCEPT !.number = head.appended + 1, !.slot = SlotOf(msg.log, head.appended + 1)])
+         Continue([head EXCEPT !.appended = last],
+                  [msg EXCEPT !.number = last, !.slot = SlotOf(msg.log, last)])
+
+Written(record, msg) ==
+  [record EXCEPT !.transaction = msg.transaction,
+                 !.key = msg.key,
+                 !.version = msg.version,
+                 !.deletes = msg.deletes,
+                 !.length = msg.length,
+                 !.value = msg.value]
 
 Write(record, msg) ==
-  IF Reserved(msg)
-    THEN Continue([record EXCEPT !.transaction = msg.transaction,
-                                 !.key = msg.key,
-                                 !.version = msg.version,
-                                 !.deletes = msg.deletes,
-                                 !.length = msg.length,
-                                 !.value = msg.value],
-                  msg)
-    ELSE Continue(record, msg)
+  IF msg.kind = "Append" /\ Reserved(msg) THEN Continue(Written(record, msg), msg) ELSE Continue(record, msg)
 
 \* From now on the daemon may read the record.
 Stamp(stamp, msg) ==
+  IF msg.kind = "Append" /\ Reserved(msg) THEN Continue([stamp EXCEPT !.number = msg.number], msg) ELSE Continue(stamp, msg)
+
+\* The number of one record of several: the last one has the request's.
+NumberOf(msg, env) == (msg.number + NumberModulus - (msg.count - 1) + env.position) % NumberModulus
+
+Place(answer, msg, env) ==
   IF Reserved(msg)
-    THEN Continue([stamp EXCEPT !.number = msg.number], msg)
-    ELSE Continue(stamp, msg)
+    THEN Continue(answer, [msg EXCEPT !.numbered = NumberOf(msg, env), !.slot = SlotOf(msg.log, NumberOf(msg, env))])
+    ELSE Continue(answer, msg)
+
+WriteEach(record, msg) ==
+  IF Reserved(msg) THEN Continue(Written(record, msg), msg) ELSE Continue(record, msg)
+
+StampEach(stamp, msg) ==
+  IF Reserved(msg) THEN Continue([stamp EXCEPT !.number = msg.numbered], msg) ELSE Continue(stamp, msg)
 
 \* A request without a number lost its races for one, so that nothing was appended: its client asks again.
 Remember(answer, msg) ==
@@ -103,7 +133,9 @@ Remember(answer, msg) ==
          NotReserved :: Refused(answer, msg)
     [] OTHER ->
          Continue([answer EXCEPT !.tag = Tag(msg.sequence), !.log = msg.log, !.number = msg.number],
-                  IF msg.level = "Memory" THEN [msg EXCEPT !.kind = "Appended"] ELSE msg)
+                  IF msg.kind = "Append" /\ msg.level = "Disk"
+                    THEN msg
+                    ELSE [msg EXCEPT !.kind = IF msg.kind = "Gather" THEN "Gathered" ELSE "Appended"])
 
 (***************************************************************************)
 (* The daemon, for a request that waits for the disk: which record is it,  *)
@@ -114,15 +146,17 @@ Remember(answer, msg) ==
 Locate(answer, msg, env) ==
   CASE msg.kind \in Opening ->
          Reply(answer, Invite(msg, env))
-    [] msg.kind \notin Requests ->
-         NotForwarded :: Drop(answer, msg)
-    [] OTHER ->
+    [] msg.kind = "Append" ->
          Continue(answer, [msg EXCEPT !.log = answer.log, !.number = answer.number])
+    [] msg.kind = "Sync" -> Continue(answer, msg)
+    [] OTHER -> NotForwarded :: Drop(answer, msg)
 
+\* Of another epoch, the log cannot say what became of a number.
 Await(synced, msg) ==
-  IF msg.number <= synced.number
-    THEN Reply(synced, [msg EXCEPT !.kind = "Stored", !.epoch = synced.epoch])
-    ELSE NotYet :: Drop(synced, msg)
+  CASE msg.kind = "Sync" /\ msg.epoch # synced.epoch -> OtherEpoch :: Reply(synced, [msg EXCEPT !.kind = "Unknown"])
+    [] msg.number > synced.number -> NotYet :: Drop(synced, msg)
+    [] msg.kind = "Sync" -> Reply(synced, [msg EXCEPT !.kind = "Synced"])
+    [] OTHER -> Reply(synced, [msg EXCEPT !.kind = "Stored", !.epoch = synced.epoch])
 
 (***************************************************************************)
 (* The daemon's drain.  For each log: Next, Look, Take, again and again as *)

@@ -378,7 +378,11 @@ def test_each_is_counted_and_changes_what_it_may(server: Server) -> None:
                 kinds[way.__name__] += 1
             wait_until(settled, 20, "XDP to have seen all")
 
+        def at_rest() -> bool:
+            return bool(made.reference.observe(server.tables()))
+
         while sent.total() < PACKETS:
+            wait_until(at_rest, 20, "the daemon to have written what was executed")
             tables = server.tables()
             for _ in range(BURSTS):
                 burst()

@@ -299,9 +299,11 @@ class Session:
 
     def _is_outcome(self, wanted: Any, done: Any) -> bool:
         """True if an operation of an answer belongs to that of a request. Its kind stays if it was not executed."""
-        kinds = self.answers.get(wanted.kind.name) or self.read_answers[wanted.kind.name]
-        if done.kind.name not in (wanted.kind.name, *kinds):
-            return False
+        kind = getattr(wanted, "kind", None)
+        if kind is not None:
+            kinds = self.answers.get(kind.name) or self.read_answers[kind.name]
+            if done.kind.name not in (kind.name, *kinds):
+                return False
         return all(getattr(done, name) == getattr(wanted, name) for name in self.operation_fields)
 
 

@@ -37,6 +37,9 @@ WORKLOADS = {"memory": _workload(0)}
 RARE_PATH = {"0 %": _workload(0), "1 %": _workload(10), "10 %": _workload(102), "100 %": _workload(1024)}
 RARE_PATH_LOADS = ()
 
+# Records in one message, beside requests for one record.
+GATHERED = (1, 4, 8, 16)
+
 OUTCOMES = ("appended", "stored", "full", "other")
 EXPECTED_OUTCOMES = ("appended", "stored", "full")
 REFUSALS = ("full",)

@@ -11,11 +11,11 @@ the end of each log while the daemon serves, and stay where they are while it do
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spec.lib.live.session_reference import OPENING, OWN, SessionReference, Tables, opening
-from spec.log.live.client import LogSession, Place
+from spec.log.live.client import Content, LogSession, Place
 
 CONTENT = ("transaction", "key", "version", "deletes", "length")
 
@@ -37,6 +37,12 @@ class Record:
         read = message.get if isinstance(message, Mapping) else lambda name: getattr(message, name)
         return cls(*(read(name) for name in CONTENT), bytes(read("value")))
 
+    @classmethod
+    def all_of(cls, message: Any) -> list[Record]:
+        """Read the records of an append or of its answer: one, or those of its operations."""
+        several = message.kind.name in ("GATHER", "GATHERED")
+        return [cls.of(each) for each in (message.operations if several else [message])]
+
     def __str__(self) -> str:
         what = "deleted" if self.deletes else f"{self.length} bytes, {self.value.rstrip(bytes(1)).hex() or 'empty'}"
         return f"transaction {self.transaction}: version {self.version} of key {self.key}, {what}"
@@ -54,7 +60,8 @@ class Written:
 class Reference(SessionReference):
     """All logs, and how far the daemon has drained and synced each."""
 
-    requests = frozenset({"APPEND"})
+    requests = frozenset({"APPEND", "GATHER"})
+    reads = frozenset({"SYNC"})
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         super().__init__(codec, capacities)
@@ -69,21 +76,37 @@ class Reference(SessionReference):
     # --- Requests -----------------------------------------------------------------------------
 
     def outcomes(self, message: Any) -> set[str]:
-        done = "APPENDED" if message.level.name == "MEMORY" else "STORED"
-        if self._place_waits(message):
+        if message.kind.name == "SYNC":
+            return self._outcomes_of_sync(message)
+        several = message.kind.name == "GATHER"
+        if several and not message.operations:
+            return {"FULL"}
+        done = "GATHERED" if several else "APPENDED" if message.level.name == "MEMORY" else "STORED"
+        if not several and self._place_waits(message):
             return {"STORED"}
-        lengths = [(len(log), drained) for log, drained in zip(self.logs[: self.codec.LOGS], self._reached["drained"])]
+        lengths = [
+            (len(log) + len(Record.all_of(message)), drained)
+            for log, drained in zip(self.logs[: self.codec.LOGS], self._reached["drained"])
+        ]
         has_room = [
-            length - drained < self.codec.SLOTS and length < self.codec.LAST_NUMBER for length, drained in lengths
+            length - drained <= self.codec.SLOTS and length <= self.codec.LAST_NUMBER for length, drained in lengths
         ]
         return ({done} if any(has_room) else set()) | ({"FULL"} if not all(has_room) else set())
+
+    def _outcomes_of_sync(self, message: Any) -> set[str]:
+        """The answer to a question about a record; empty if the record was not appended yet."""
+        if message.log >= len(self.logs):
+            return set()
+        if message.epoch != self.epoch:
+            return {"UNKNOWN"}
+        return {"SYNCED"} if message.number <= len(self.logs[message.log]) else set()
 
     def _place_waits(self, message: Any) -> bool:
         account = self.accounts[message.client]
         return account.answer is None and account.sequence == message.sequence and message.client in self._waiting
 
     def needs_daemon(self, message: Any) -> bool:
-        return message.level.name == "DISK"
+        return message.kind.name == "SYNC" or (message.kind.name == "APPEND" and message.level.name == "DISK")
 
     def unanswered(self, message: Any) -> bool:
         """Places a new record later, from the cells: it has a number, only the daemon's acknowledgement is missing."""
@@ -95,6 +118,9 @@ class Reference(SessionReference):
         return is_right
 
     def wrong_answer(self, message: Any, answer: Any) -> list[str]:
+        if message.kind.name == "SYNC":
+            said, asked = Place.of(answer), Place.of(message)
+            return [] if said == asked else [f"{asked} was asked about, and {said} was answered {answer.kind.name}"]
         place = Place.of(answer)
         if place is None:
             return _wrong_nowhere(answer)
@@ -103,18 +129,20 @@ class Reference(SessionReference):
             return [] if place == expected else [f"the record at {expected} was acknowledged as {place}"]
         if place.log >= self.codec.LOGS:
             return [f"log {place.log} was answered, and there are {self.codec.LOGS}"]
-        expected = Place(self.epoch, place.log, len(self.logs[place.log]) + 1)
+        said, asked = Record.all_of(answer), Record.all_of(message)
+        expected = Place(self.epoch, place.log, len(self.logs[place.log]) + len(asked))
         found = [] if place == expected else [f"appended as {place}, and the next is {expected}"]
         if expected.number - self._reached["drained"][place.log] > self.codec.SLOTS:
             found.append(
                 f"appended as {place}, and number {expected.number - self.codec.SLOTS} of that slot has not been "
                 "drained"
             )
-        said, asked = Record.of(answer), Record.of(message)
-        return found + ([] if said == asked else [f"the answer has {said}, the request {asked}"])
+        if len(said) != len(asked):
+            return [*found, f"{len(asked)} records were answered with {len(said)}"]
+        return found + [f"the answer has {one}, the request {other}" for one, other in zip(said, asked) if one != other]
 
     def wrong_memory(self, said: Any, answer: Any) -> list[str]:
-        if answer.kind.name not in ("APPENDED", "STORED", "FULL"):
+        if answer.kind.name not in ("APPENDED", "STORED", "FULL", "GATHERED"):
             return []
         if answer.kind.name == "FULL":
             return _wrong_nowhere(answer)
@@ -125,8 +153,9 @@ class Reference(SessionReference):
         if self._place_waits_still(message):
             del self._waiting[message.client]
         elif outcome != "FULL":
-            written = Written(Record.of(message), message.client, message.sequence)
-            self._append(written, Place.of(self.accounts[message.client].said))
+            place = Place.of(self.accounts[message.client].said)
+            for record in Record.all_of(message):
+                self._append(Written(record, message.client, message.sequence), place)
 
     def _place_waits_still(self, message: Any) -> bool:
         place = self._waiting.get(message.client)
@@ -278,9 +307,10 @@ class Reference(SessionReference):
             case 0:
                 message.secret = (choice + 1).to_bytes(8, "little")
             case 1:
-                answers = [kind for kind in self.codec.Kind if kind.name not in self.requests | OWN]
+                asked = self.requests | self.reads | OWN
+                answers = [kind for kind in self.codec.Kind if kind.name not in asked]
                 message.kind = answers[choice // 6 % len(answers)]
-            case 2:
+            case 2 if message.kind.name not in self.reads:
                 message.sequence = (message.sequence + modulus // 2) % modulus
             case 3:
                 message.client = (message.client + 1 + choice // 6) % (self.capacities["session"] + 2)
@@ -320,12 +350,12 @@ class Actor:
         self.session = LogSession(codec)
         self.believed: dict[Place, Written] = {}
         self._session_capacity = capacities["session"]
-        self._asked: Written | None = None
+        self._asked: list[Written] = []
         self._version = 0
 
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
         """The next datagram to send, and a label for it."""
-        session, (which, what) = self.session, divmod(choice, 12)
+        session, (which, what) = self.session, divmod(choice, 14)
         if session.is_waiting and (session.is_open or session.is_opening or choice % 2):
             return f"{session.outstanding_kind} ({session.sequence}) again", session.again()
         if not session.is_alive(now_ns):
@@ -336,21 +366,50 @@ class Actor:
             return "CLOSE", session.close(now_ns)
         if what == 1:
             return "RENEW", session.renew(now_ns)
+        if what == 2 and self.believed:
+            return self._sync(which, now_ns)
+        if what > 11:
+            return self._gather(which, now_ns)
         return self._append("DISK" if what < 5 else "MEMORY", which, now_ns)
 
-    def _append(self, level: str, which: int, now_ns: int) -> tuple[str, bytes]:
-        session, key = self.session, self.KEYS[which % len(self.KEYS)]
+    def _content(self, which: int) -> Content:
+        """A record, with the next version of a key."""
         self._version += 1
-        sizes = (0, 1, session.codec.VALUE_SIZE - 1, session.codec.VALUE_SIZE)
+        sizes = (0, 1, self.session.codec.VALUE_SIZE - 1, self.session.codec.VALUE_SIZE)
         value = None if which % 7 == 6 else BYTES[which % 255 :][: sizes[which % len(sizes)]]
-        datagram = session.append(level, key, self._version, value, now_ns, transaction=which * 0x10001)
-        self._asked = Written(Record.of(session.codec.Message.decode(datagram)), session.number, session.sequence)
-        return f"Append ({session.sequence}) {level} version {self._version} of {key}", datagram
+        return Content(self.KEYS[which % len(self.KEYS)], self._version, value, which * 0x10001)
+
+    def _append(self, level: str, which: int, now_ns: int) -> tuple[str, bytes]:
+        session, one = self.session, self._content(which)
+        datagram = session.append(level, one.key, one.version, one.value, now_ns, one.transaction)
+        self._expect(datagram)
+        return f"Append ({session.sequence}) {level} version {one.version} of {one.key}", datagram
+
+    def _gather(self, which: int, now_ns: int) -> tuple[str, bytes]:
+        """One to four records, which may be more than the buffer has room for."""
+        datagram = self.session.gather([self._content(which + i) for i in range(1 + which % 4)], now_ns)
+        self._expect(datagram)
+        return f"Gather ({self.session.sequence}) {1 + which % 4} records up to version {self._version}", datagram
+
+    def _sync(self, which: int, now_ns: int) -> tuple[str, bytes]:
+        """Asks about a place that was given, or again about one that was asked about before."""
+        waiting = self.session.outstanding_reads
+        if which % 3 == 0 and waiting:
+            return f"Sync (read {max(waiting)}) again", waiting[max(waiting)]
+        place = list(self.believed)[which % len(self.believed)]
+        number, datagram = self.session.sync(place, now_ns)
+        return f"Sync {place} (read {number})", datagram
+
+    def _expect(self, datagram: bytes) -> None:
+        message = self.session.codec.Message.decode(datagram)
+        self._asked = [Written(record, message.client, message.sequence) for record in Record.all_of(message)]
 
     def receive(self, datagram: bytes, now_ns: int) -> None:
         answer = self.session.receive(datagram, now_ns)
-        if answer is not None and answer.kind.name in ("APPENDED", "STORED"):
-            self.believed[Place.of(answer)] = self._asked
+        if answer is not None and answer.kind.name in ("APPENDED", "STORED", "GATHERED"):
+            last = Place.of(answer)
+            for behind, written in enumerate(reversed(self._asked)):
+                self.believed[replace(last, number=last.number - behind)] = written
 
     def lapse(self, client: int) -> None:
         """Ends the lease if the session is this client's."""

@@ -22,6 +22,8 @@ EXTENDS LogProgram, Frame
 
 CONSTANTS
   Levels,             \* what clients ask for: a set for each
+  Gathers,            \* how many records they append at once: a set for each, where 1 is an append
+  Syncs,              \* clients that ask whether what they appended is on the disk
   MaxAsks,            \* requests of each client in one session
   MaxOpens,           \* sessions that a client opens after its first
   Batch,              \* records that the daemon takes before it writes
@@ -58,19 +60,24 @@ NoRequest == [BlankMessage EXCEPT !.kind = "None"]
 
 (***************************************************************************)
 (* Clients.  Each has a key of its own, and writes it with ever newer      *)
-(* versions: what it appends is known by its number and the sequence.      *)
+(* versions: what it appends is known by its number and the version.       *)
 (***************************************************************************)
 
-RecordOf(client, sequence) ==
-  [transaction |-> 10 + sequence, key |-> client, version |-> sequence, deletes |-> sequence % 3 = 1,
-   length |-> 20 + sequence, value |-> 100 * (client + 1) + sequence]
+RecordOf(client, version) ==
+  [transaction |-> 10 + version, key |-> client, version |-> version, deletes |-> version % 3 = 1,
+   length |-> 20 + version, value |-> 100 * (client + 1) + version]
+
+\* The version of a request's record, by its position there, from 1.
+VersionOf(sequence, position) == (sequence - 1) * Operations + position
 
 FirstSequence(client, opens) == opens * (MaxAsks[client] + 1)
 
 SecretOf(client, opens) == 1 + client + opens * Cardinality(Clients)
 
-\* sequence: of the last request.  waiting: the outstanding one.
-InitialClient(client) == [opens |-> 0, sequence |-> 0, waiting |-> NoRequest]
+\* sequence: of the last request.  waiting: the outstanding one.  place: the last answer with a place in memory, until it
+\* is known what the disk has of it.  syncing: the outstanding Sync.
+InitialClient(client) ==
+  [opens |-> 0, sequence |-> 0, waiting |-> NoRequest, place |-> NoRequest, syncing |-> NoRequest]
 
 SessionOf(client, opens) ==
   [state |-> "Idle", sequence |-> FirstSequence(client, opens), outcome |-> "Opened", deadline |-> Extended(0)]
@@ -115,7 +122,7 @@ Init ==
 Keeps(client, packet) == Replays \/ packet.peer # client
 
 RequestOf(client, level, sequence, secret) ==
-  LET record == RecordOf(client, sequence)
+  LET record == RecordOf(client, VersionOf(sequence, 1))
   IN  [BlankMessage EXCEPT !.kind = "Append", !.client = client, !.sequence = sequence, !.secret = secret, !.level = level,
                            !.transaction = record.transaction, !.key = record.key, !.version = record.version,
                            !.deletes = record.deletes, !.length = record.length, !.value = record.value]
@@ -124,14 +131,36 @@ Request(client, level, sequence) == RequestOf(client, level, sequence, SecretOf(
 
 MayAsk(client) == clients[client].sequence < FirstSequence(client, clients[client].opens) + MaxAsks[client]
 
+AskFor(client, message) ==
+  /\ clients[client].waiting = NoRequest
+  /\ MayAsk(client)
+  /\ clients' = [clients EXCEPT ![client].sequence = message.sequence, ![client].waiting = message]
+  /\ Send(Packet(client, message), LAMBDA packet : Keeps(client, packet))
+
 Ask(client, level) ==
+  /\ level \in Levels[client]
+  /\ 1 \in Gathers[client]
+  /\ AskFor(client, Request(client, level, NextSequence(clients[client].sequence)))
+
+GatherOf(client, count, sequence, secret) ==
+  [BlankMessage EXCEPT !.kind = "Gather", !.client = client, !.sequence = sequence, !.secret = secret, !.count = count,
+                       !.operations = [i \in 1..count |-> RecordOf(client, VersionOf(sequence, i))]]
+
+\* Several records at once.
+AskGather(client, count) ==
+  /\ count \in Gathers[client]
+  /\ AskFor(client, GatherOf(client, count, NextSequence(clients[client].sequence), SecretOf(client, clients[client].opens)))
+
+\* Is that place on the disk?  All before it are, then.  A client may also ask that in its next session.
+AskSync(client) ==
   LET k == clients[client]
-      sequence == NextSequence(k.sequence)
-      message == Request(client, level, sequence)
-  IN  /\ level \in Levels[client]
-      /\ k.waiting = NoRequest
-      /\ MayAsk(client)
-      /\ clients' = [clients EXCEPT ![client].sequence = sequence, ![client].waiting = message]
+      message == [BlankMessage EXCEPT !.kind = "Sync", !.client = client, !.sequence = k.sequence,
+                                      !.secret = SecretOf(client, k.opens),
+                                      !.epoch = k.place.epoch, !.log = k.place.log, !.number = k.place.number]
+  IN  /\ client \in Syncs
+      /\ k.place # NoRequest
+      /\ k.syncing = NoRequest
+      /\ clients' = [clients EXCEPT ![client].syncing = message]
       /\ Send(Packet(client, message), LAMBDA packet : Keeps(client, packet))
 
 \* An answer belongs to the outstanding request if it says so.
@@ -143,8 +172,18 @@ Belongs(answer, request) ==
 
 Receive(client, packet) ==
   /\ packet.peer = client
+  /\ packet.message.kind \in Answers
   /\ Belongs(packet.message, clients[client].waiting)
-  /\ clients' = [clients EXCEPT ![client].waiting = NoRequest]
+  /\ clients' = [clients EXCEPT ![client].waiting = NoRequest,
+                                ![client].place = IF client \in Syncs /\ packet.message.kind \in {"Appended", "Gathered"} THEN packet.message ELSE @]
+  /\ event' = Event("network", <<"client", client>>, "Receive", "", packet.message, packet.message)
+  /\ FrameUnchanged
+
+ReceiveSynced(client, packet) ==
+  /\ packet.peer = client
+  /\ packet.message.kind \in ReadAnswers
+  /\ Belongs(packet.message, clients[client].syncing)
+  /\ clients' = [clients EXCEPT ![client].syncing = NoRequest, ![client].place = NoRequest]
   /\ event' = Event("network", <<"client", client>>, "Receive", "", packet.message, packet.message)
   /\ FrameUnchanged
 
@@ -156,13 +195,17 @@ OpenAgain(client) ==
       /\ opens <= MaxOpens
       /\ cells' = [cells EXCEPT !.session[client] = SessionOf(client, opens),
                                 !.credential[client] = [secret |-> SecretOf(client, opens)]]
-      /\ clients' = [clients EXCEPT ![client] = [opens |-> opens, sequence |-> FirstSequence(client, opens), waiting |-> NoRequest]]
+      /\ clients' = [clients EXCEPT ![client] =
+                       [InitialClient(client) EXCEPT !.opens = opens, !.sequence = FirstSequence(client, opens),
+                                                     !.place = clients[client].place]]
       /\ event' = Event("daemon", <<"client", client>>, "OpenAgain", "", BlankMessage, BlankMessage)
       /\ UNCHANGED <<runs, sweep, network>>
 
 ClientActs(client) ==
   /\ \/ \E level \in Levels[client] : Ask(client, level)
-     \/ \E packet \in answers : Receive(client, packet)
+     \/ \E count \in Gathers[client] \ {1} : AskGather(client, count)
+     \/ AskSync(client)
+     \/ \E packet \in answers : Receive(client, packet) \/ ReceiveSynced(client, packet)
      \/ OpenAgain(client)
   /\ UNCHANGED <<daemon, segments, store, crashes, given, told>>
 
@@ -473,6 +516,12 @@ Serve(packet) == daemon.up /\ ServeForwarded(packet, [now |-> 0, random |-> 0, a
 AtXdp(cpu, packet) == ArriveAtXdpOn(cpu, packet, 0)
 AtTc(packet) == ArriveAtTc(packet, 0)
 
+\* The numbers that Reserve has given, each with the record that it is for.
+GivenBy(message) ==
+  {[epoch |-> message.epoch, log |-> message.log, number |-> message.number - RecordsOf(message) + position,
+    client |-> message.client, sequence |-> message.sequence, version |-> VersionOf(message.sequence, position)] :
+     position \in 1..RecordsOf(message)}
+
 \* The history that the properties need.
 Notes ==
   LET message == event'.message
@@ -480,13 +529,12 @@ Notes ==
                        /\ message.kind \in Requests
                        /\ message.number > 0
                        /\ (cells'.head # cells.head \/ message # event'.given)  \* it was not skipped
-                    THEN given \cup {[epoch |-> message.epoch, log |-> message.log, number |-> message.number,
-                                      client |-> message.client, sequence |-> message.sequence]}
+                    THEN given \cup GivenBy(message)
                     ELSE given
       /\ told' = told \cup {[kind |-> packet.message.kind, client |-> packet.message.client,
                              sequence |-> packet.message.sequence, epoch |-> packet.message.epoch,
-                             log |-> packet.message.log, number |-> packet.message.number] :
-                               packet \in {new \in answers' \ answers : new.message.kind \in Answers}}
+                             log |-> packet.message.log, number |-> packet.message.number, count |-> packet.message.count] :
+                               packet \in {new \in answers' \ answers : new.message.kind \in Answers \cup ReadAnswers}}
 
 RunActs ==
   /\ \/ \E packet \in requests, cpu \in Processors : AtXdp(cpu, packet)

@@ -20,48 +20,69 @@ Kept(log) == cells.head[log].appended - cells.drained[log].number
 NoNumberTwice ==
   \A a, b \in given : a.epoch = b.epoch /\ a.log = b.log /\ a.number = b.number => a = b
 
-\* A request gets one number, however often it arrives, and on whichever processor.
+\* A record gets one number, however often its request arrives, and on whichever processor.
 NoRequestTwice ==
-  \A a, b \in given : a.client = b.client /\ a.sequence = b.sequence => a = b
+  \A a, b \in given : a.client = b.client /\ a.version = b.version => a = b
 
 \* The numbers of a log are 1, 2, 3 and so on: none is left out.
 NumbersHaveNoGaps ==
   \A a \in given : a.number > 1 => \E b \in given : b.epoch = a.epoch /\ b.log = a.log /\ b.number = a.number - 1
 
+\* What was said of requests, and of records that clients have asked about.
+ToldOfRequests == {t \in told : t.kind \in Answers}
+ToldSynced == {t \in told : t.kind = "Synced"}
+
 \* All answers to one request agree: a retry gets the same place.
 AnswersAgree ==
-  \A a, b \in told : a.client = b.client /\ a.sequence = b.sequence => a = b
+  \A a, b \in ToldOfRequests : a.client = b.client /\ a.sequence = b.sequence => a = b
 
-\* An answer names the number that its request was given. One that is refused was given none, and its answer names no place.
+\* How many records an answer is about: it says that of several.
+CountOf(answer) == IF answer.kind = "Gathered" THEN answer.count ELSE 1
+
+\* The place of a record that an answer is about.
+PlaceOf(answer, position) ==
+  [epoch |-> answer.epoch, log |-> answer.log, number |-> answer.number - CountOf(answer) + position,
+   client |-> answer.client, sequence |-> answer.sequence, version |-> VersionOf(answer.sequence, position)]
+
+PlacesOf(answer) == IF answer.kind = "Full" THEN {} ELSE {PlaceOf(answer, position) : position \in 1..CountOf(answer)}
+
+GivenFor(answer) == {g \in given : g.client = answer.client /\ g.sequence = answer.sequence}
+
+\* An answer names the numbers that its request was given, all of them. One that is refused was given none, and its answer
+\* names no place.
 AnswersAreTrue ==
-  \A t \in told :
-    IF t.kind = "Full"
-      THEN /\ ~ \E g \in given : g.client = t.client /\ g.sequence = t.sequence
-           /\ <<t.epoch, t.log, t.number>> = <<0, 0, 0>>
-      ELSE [epoch |-> t.epoch, log |-> t.log, number |-> t.number, client |-> t.client, sequence |-> t.sequence] \in given
+  \A t \in ToldOfRequests : GivenFor(t) = PlacesOf(t) /\ (t.kind = "Full" => <<t.epoch, t.log, t.number>> = <<0, 0, 0>>)
 
-IsRecord(entry, answer) ==
-  /\ entry.epoch = answer.epoch /\ entry.log = answer.log /\ entry.number = answer.number
+IsRecord(entry, place) ==
+  /\ entry.epoch = place.epoch /\ entry.log = place.log /\ entry.number = place.number
   /\ entry.whole
-  /\ entry.record = RecordOf(answer.client, answer.sequence)
+  /\ entry.record = RecordOf(place.client, place.version)
 
-InFiles(answer) == \E s \in DOMAIN segments : \E i \in DOMAIN segments[s].entries : IsRecord(segments[s].entries[i], answer)
+InFiles(place) == \E s \in DOMAIN segments : \E i \in DOMAIN segments[s].entries : IsRecord(segments[s].entries[i], place)
 
-InBuffer(answer) ==
-  LET slot == SlotOf(answer.log, answer.number)
-  IN  cells.stamp[slot].number = answer.number /\ cells.record[slot] = RecordOf(answer.client, answer.sequence)
+InBuffer(place) ==
+  LET slot == SlotOf(place.log, place.number)
+  IN  cells.stamp[slot].number = place.number /\ cells.record[slot] = RecordOf(place.client, place.version)
 
 \* An acknowledged record is in the buffer until it is in a file, as long as the machine keeps its memory. Nothing
 \* overwrites it, and no death of the daemon loses it.
 InMemorySurvives ==
-  \A t \in told :
-    t.kind # "Full" /\ cells.drained[t.log].epoch = t.epoch =>
-      IF t.number > cells.drained[t.log].number THEN InBuffer(t) ELSE InFiles(t) \/ store[t.client].version >= t.sequence
+  \A t \in ToldOfRequests : \A place \in PlacesOf(t) :
+    cells.drained[place.log].epoch = place.epoch =>
+      IF place.number > cells.drained[place.log].number
+        THEN InBuffer(place)
+        ELSE InFiles(place) \/ store[place.client].version >= place.version
 
 \* A record that was acknowledged as on disk is recovered, or a newer one of its key, whenever the machine goes down.
 OnDiskSurvives ==
   LET recovered == Recovered(Certain(segments))
-  IN  \A t \in told : t.kind = "Stored" => recovered[t.client].version >= t.sequence
+  IN  \A t \in ToldOfRequests : t.kind = "Stored" => recovered[t.client].version >= VersionOf(t.sequence, 1)
+
+\* So is every record of a log, of whichever client, up to one that was said to be on the disk.
+SyncedSurvives ==
+  LET recovered == Recovered(Certain(segments))
+  IN  \A t \in ToldSynced : \A g \in given :
+        g.epoch = t.epoch /\ g.log = t.log /\ g.number <= t.number => recovered[g.client].version >= g.version
 
 \* Recovery finds what somebody appended: nothing torn, nothing that was half written.
 RecoveryIsTrue ==
@@ -71,7 +92,7 @@ RecoveryIsTrue ==
             record == RecordOf(client, entry.version)
         IN  entry.version > 0 =>
               /\ entry = [version |-> record.version, deletes |-> record.deletes, length |-> record.length, value |-> record.value]
-              /\ \E g \in given : g.client = client /\ g.sequence = entry.version
+              /\ \E g \in given : g.client = client /\ g.version = entry.version
 
 \* Recovery takes the newest record of each key, from any log and in any order.
 RecoveryTakesTheNewest ==
@@ -98,7 +119,7 @@ FilesAreInOrder ==
             /\ \A i \in 1..(Len(entries) - 1) : entries[i + 1].number = entries[i].number + 1
             /\ \A i \in 1..Len(entries) :
                  \E g \in given : /\ g.epoch = epoch /\ g.log = log /\ g.number = entries[i].number
-                                  /\ entries[i].record = RecordOf(g.client, g.sequence)
+                                  /\ entries[i].record = RecordOf(g.client, g.version)
 
 \* Nothing but the tail of the last segment is ever torn.
 OnlyTheTailIsTorn == \A s \in 1..(LastSegment - 1) : IsWhole(segments[s].entries)
@@ -116,7 +137,8 @@ MemoryNeedsNoDaemon ==
   \A packet \in forwarded : packet.message.kind \in Requests => packet.message.level = "Disk"
 
 \* A run of the programs that works on a packet of a client's session, seen in the step that it takes.
-RunStep == event'.from \in {"XDP", "TC"} \X Clients /\ event'.given.kind \in Requests \cup Answers
+RunStep ==
+  event'.from \in {"XDP", "TC"} \X Clients /\ event'.given.kind \in Requests \cup Answers \cup Reads \cup ReadAnswers
 
 \* Nothing changes through a packet of another than the client that it names.
 NobodyActsForAnother ==
@@ -145,7 +167,7 @@ ProcessorsKeepToTheirLog ==
     LET run == runs[r]
     IN  run.hook = "XDP" /\ run.at > 3 /\ run.message.kind \in Requests /\ run.cpu \in AllLogs => run.message.log = run.cpu
 
-Asked(message) == message.kind \in Requests \cup Opening \cup {"Renew", "Close"}
+Asked(message) == message.kind \in Requests \cup Reads \cup Opening \cup {"Renew", "Close"}
 
 \* Clients get answers and nothing else: Appended is for memory, Stored for the disk. TC gets no answer that it does not
 \* complete.
@@ -154,13 +176,13 @@ AnswersFit ==
        /\ ~ Asked(packet.message)
        /\ packet.message.kind = "Appended" => packet.message.level = "Memory"
        /\ packet.message.kind = "Stored" => packet.message.level = "Disk"
-  /\ \A packet \in completions : packet.message.kind \in Completions \cup Words \cup {"Opened"}
+  /\ \A packet \in completions : packet.message.kind \in Completions \cup ReadCompletions \cup Words \cup {"Opened"}
 
 \* The daemon does its part for each packet that XDP passes on: it looks where a record is, and invites who asks for a session.
 DaemonServes ==
   \A packet \in forwarded :
     LET result == SectionResult([NewRun("User", packet, 0, 0, 0) EXCEPT !.age = Lease + 1])
-    IN  CASE packet.message.kind \in Requests -> result.verdict = "Continue"
+    IN  CASE packet.message.kind \in Requests \cup Reads -> result.verdict = "Continue"
           [] packet.message.kind = "Ask" -> result.verdict = "Reply" /\ result.msg.kind = "Invited"
           [] OTHER -> result.verdict = "Reply" /\ result.msg.kind = "Opened"
 
@@ -168,14 +190,16 @@ DaemonServes ==
 ClientsGiveNoPlaces ==
   [][event'.step = "Recall" /\ event'.given.kind \in Requests => event'.message.epoch = 0 /\ event'.message.number = 0]_vars
 
-\* A request is refused only where its log is closed, or has no number or no slot left. (There may be more room since it
+\* A request is refused only if it has no record, or where its log is closed, or has no number or no slot left. (There may be more room since it
 \* looked.)
 RefusedForAReason ==
   [][/\ event'.step = "Reserve" /\ event'.given.kind \in Requests /\ event'.message.kind = "Full"
      => LET log == event'.given.log
-        IN  \/ ~ Open(log)
-            \/ cells.head[log].appended = LastNumber
-            \/ Kept(log) = Slots
+            count == RecordsOf(event'.given)
+        IN  \/ count = 0
+            \/ ~ Open(log)
+            \/ cells.head[log].appended + count > LastNumber
+            \/ Kept(log) + count > Slots
             \/ event'.given.limit < cells.head[log].appended + Slots - Kept(log)]_vars
 
 \* A request that looks for room sees all that there is, and none in a closed log.
@@ -189,8 +213,9 @@ AllRoomIsSeen ==
 PutOffForAReason ==
   [][/\ event'.step = "Recall" /\ event'.verdict = "Drop"
           => cells.session[event'.given.client].sequence # event'.given.sequence
-     /\ event'.step = "UserStep" /\ event'.given.kind \in Requests /\ event'.verdict # "Reply"
-          => event'.given.number > cells.synced[event'.given.log].number]_vars
+     /\ event'.step = "UserStep" /\ event'.given.kind \in Requests \cup Reads /\ event'.verdict # "Reply"
+          => \/ event'.given.number > cells.synced[event'.given.log].number
+             \/ event'.given.kind \in Reads /\ event'.given.epoch # cells.synced[event'.given.log].epoch]_vars
 
 (***************************************************************************)
 (* Guarantees of the drain *)

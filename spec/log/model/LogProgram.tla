@@ -12,7 +12,7 @@ NewTables ==
 \* All cells that anybody races for are words.
 Locked == {}
 
-Arrived(message) == [message EXCEPT !.limit = 0, !.slot = 0, !.gone = {}]
+Arrived(message) == [message EXCEPT !.limit = 0, !.slot = 0, !.numbered = 0, !.gone = {}]
 
 Answer(message) == Arrived(message)
 

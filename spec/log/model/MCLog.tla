@@ -14,6 +14,13 @@ Asks10 == Of(1, 0)
 Asks02 == Of(0, 2)
 Asks03 == Of(0, 3)
 
+\* One record at a time, two, or either.
+OneEach == Of({1}, {1})
+TwoEach == Of({2}, {2})
+TwoOrOne == Of({2}, {1})
+NoneOrTwo == Of({0, 2}, {0, 2})
+OneOrTwo == Of({1, 2}, {1, 2})
+
 InMemory == Of({"Memory"}, {"Memory"})
 OnDisk == Of({"Disk"}, {"Disk"})
 Either == Of({"Memory", "Disk"}, {"Memory", "Disk"})
@@ -26,6 +33,9 @@ OnlySecond == {1}
 \* A client that puts a place into its requests.
 RequestWithPlace(client, level, sequence) ==
   [RequestOf(client, level, sequence, SecretOf(client, clients[client].opens)) EXCEPT !.epoch = 7, !.log = 1, !.number = 5]
+
+\* Client 0 appends in its first session, and client 1 in its second one.
+OneAfterTheOther == \A client \in Clients : clients[client].waiting # NoRequest => clients[client].opens = client
 
 \* The messages that one client can send for another: with its own secret.
 Forgeries ==
@@ -168,4 +178,24 @@ OlderIsApplied ==
 
 \* The daemon is dead, and a request waits for the disk.
 DeadWhileAwaited == ~ daemon.up /\ \E packet \in forwarded : packet.message.kind = "Append"
+
+\* Records of one request are in the buffer, and no other has stamped the last of them yet.
+SomeOfSeveral ==
+  \E r \in DOMAIN runs :
+    LET run == runs[r] IN
+    InSection(run, "StampEach") /\ run.operation = RecordsOf(run.message) /\ Reserved(run.message)
+
+\* There is room for some of the records of a request, and all are refused.
+NoRoomForAll ==
+  \E log \in AllLogs : Kept(log) = Slots - 1 /\ \E t \in told : t.kind = "Full" /\ t.count > 1
+
+\* Records of one request are in two laps of the buffer.
+AcrossTheEnd == \E t \in told : t.kind = "Gathered" /\ t.number % Slots = 0 /\ t.number > Slots
+
+\* Several records were said to be on the disk, and the machine went down.
+SyncedAndDown == crashes.machine > 0 /\ \E t \in told : t.kind = "Synced"
+
+\* A client is told that nobody knows what became of its records.
+UnknownIsTold == \E t \in told : t.kind = "Unknown"
+
 =================================================================================

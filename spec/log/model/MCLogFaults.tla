@@ -76,8 +76,7 @@ XdpStepStampedFirst(at, cell, msg, env) ==
     [] at = 5 -> Reserve(cell, msg)
     [] at = 6 -> Stamp(cell, msg)
     [] at = 7 -> Write(cell, msg)
-    [] at = 8 -> Remember(cell, msg)
-    [] at = 9 -> End(cell, msg)
+    [] OTHER -> Right!XdpStep(at, cell, msg, env)
 
 \* The slot is under a lock that may fail: what has a number by then is never written.
 XdpSectionsSkipped == [Right!XdpSections EXCEPT ![7] = Section("stamp", "Stamp", "skip")]
@@ -122,6 +121,35 @@ ForgedAtStart == {Packet(0, [RequestOf(0, "Memory", 1, SecretOf(0, 0)) EXCEPT !.
 \* A request that lost its races for a number is left to the daemon, which knows nothing of it.
 RememberNothing(answer, msg) ==
   IF msg.kind \in Requests /\ msg.number = 0 THEN Continue(answer, msg) ELSE Right!Remember(answer, msg)
+
+(***************************************************************************)
+(* Several records at once                                                 *)
+(***************************************************************************)
+
+\* As many are appended as there is room for.
+ReserveAPart(head, msg) ==
+  IF msg.kind = "Gather" /\ head.appended + RecordsOf(msg) > msg.limit /\ head.appended < msg.limit
+    THEN Continue([head EXCEPT !.appended = msg.limit],
+                  [msg EXCEPT !.number = msg.limit, !.slot = SlotOf(msg.log, msg.limit)])
+    ELSE Right!Reserve(head, msg)
+
+\* A request takes one number, however many records it has.
+ReserveOne(head, msg) ==
+  LET result == Right!Reserve(head, [msg EXCEPT !.kind = "Append"])
+  IN  [result EXCEPT !.msg.kind = IF @ = "Append" THEN msg.kind ELSE @]
+
+\* All records of a request have the number of the request.
+PlaceAsOne(answer, msg, env) ==
+  IF Reserved(msg)
+    THEN Continue(answer, [msg EXCEPT !.numbered = msg.number, !.slot = SlotOf(msg.log, msg.number)])
+    ELSE Continue(answer, msg)
+
+\* What the daemon has written is on the disk.
+AwaitNothing(synced, msg) ==
+  IF msg.kind = "Sync" THEN Reply(synced, [msg EXCEPT !.kind = "Synced"]) ELSE Right!Await(synced, msg)
+
+\* A number of another epoch counts as well.
+AwaitAnyEpoch(synced, msg) == [Right!Await(synced, [msg EXCEPT !.epoch = synced.epoch]) EXCEPT !.msg.epoch = msg.epoch]
 
 (***************************************************************************)
 (* On disk                                                                 *)
