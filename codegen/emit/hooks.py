@@ -449,7 +449,8 @@ class Hooks:
 
     def _is_apart(self, section: Section) -> bool:
         operations, when = self._protocol.operations, section.when
-        if operations is None or when is None or section.group or section not in self._protocol.xdp:
+        is_of_xdp = any(section is each for each in self._protocol.xdp)  # tc may have an equal one
+        if operations is None or when is None or section.group or not is_of_xdp:
             return False
         is_for_others = when.field != operations.when.field or not {*when.members} & {*operations.when.members}
         return is_for_others and self._tables[section.table].atomic in GUARDED
