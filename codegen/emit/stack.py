@@ -6,7 +6,7 @@ makes, its message and an unpacked cell. A constant stands for the frame and the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from codegen.analysis.step_facts import StepFacts, Steps
@@ -94,10 +94,26 @@ class Stack:
 
     def _pressure(self) -> int:
         """Returns what a message on the stack and a step need if each number takes a slot."""
-        message = sum(_held(type_) for _, type_ in _fields(self._protocol))
+        left_out = self.only_grouped()
+        message = sum(_held(type_) for name, type_ in _fields(self._protocol) if name not in left_out)
         sections = (*self._protocol.xdp, *self._protocol.tc)
         needed = [demand.total + demand.moved + demand.carried for demand in map(self.demand, sections)]
         return message + max(needed, default=0)
+
+    def only_grouped(self) -> set[str]:
+        """Returns the message's fields that only groups use, beside the count: xdp and tc need not hold them."""
+        if self._protocol.operations is None:
+            return set()
+        index = {table.name: table.index for table in self._protocol.tables}
+
+        def used(sections: Iterable[Section]) -> set[str]:
+            facts = [(self._steps[section.step.name], index[section.table]) for section in sections]
+            return {name for each, at in facts for name in (*each.message_read, *each.written, at)}
+
+        sections = (*self._protocol.xdp, *self._protocol.tc)
+        grouped = used(section for section in sections if section.group)
+        others = used(section for section in sections if not section.group)
+        return {*grouped, self._protocol.operations.count} - others
 
     def demand(self, section: Section) -> Demand:
         """Estimates what a section needs, without the message."""

@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
+from codegen.c.names import Names
 from codegen.compile import load
 from codegen.emit import generate
+from codegen.emit.branch_numbers import Leaves
+from codegen.emit.stack import Stack
 from codegen.errors import SpecErrors, StackTooSmall
 from harness.rig import bpf
 from tests.codegen.compiling import compile_bpf
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
 RARE = r"""
 Tally(small, msg) ==
@@ -131,3 +136,11 @@ def test_a_large_message_is_in_a_map(fields: dict[str, Any], in_map: bool, tmp_p
     files = generated(tmp_path, "a value that is exchanged", 8, fields)
     assert ("message_state" in files["sample.bpf.c"]) == in_map
     loads(tmp_path)
+
+
+def test_fields_that_only_groups_use_take_no_room() -> None:
+    """Their message is in a map, or not there: xdp and tc leave these fields out."""
+    protocol = load(GOLDEN / "meters" / "spec")
+    names = Names(protocol.name)
+    stack = Stack(protocol, names, Leaves(protocol, names).steps)
+    assert stack.only_grouped() == {"count", "by", "place", "failed", "noted"}
