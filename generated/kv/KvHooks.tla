@@ -105,8 +105,8 @@ TableIndex(table, msg) ==
     [] table = "shelf" -> msg.shelf
     [] table = "tail" -> msg.shelf
     [] table = "answer" -> msg.client
-    [] table = "row" -> msg.line
     [] table = "noted" -> msg.note
+    [] table = "row" -> msg.line
 
 \* `message` with what the hooks and the user step hand to one another, as `from` has it.
 HandedOver(message, from) ==
@@ -186,8 +186,8 @@ InitialCell(table) ==
     [] table = "shelf" -> [generation |-> 0, taken |-> {}]
     [] table = "tail" -> [bytes |-> [i \in 1..Spots |-> 0]]
     [] table = "answer" -> [sequence |-> 0, version |-> 0]
+    [] table = "noted" -> [tag |-> 0, version |-> 0, outcome |-> "Alone"]
     [] table = "row" -> [key |-> 0, version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, slot |-> 0, bit |-> 0, home |-> 0, fate |-> "Pending"]
-    [] table = "noted" -> [sequence |-> 0, version |-> 0, outcome |-> "Alone"]
 
 \* Tables that are new. `capacity` has the number of cells of each.
 TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[table] - 1) |-> InitialCell(table)]]
@@ -198,8 +198,8 @@ BlankMessage ==
    entry |-> 0, filter |-> {}, spot |-> 0, generation |-> 0, former |-> 0, gone |-> {}, slot |-> 0, bit |-> 0,
    victim_bit |-> 0, home |-> 0, shelf |-> 0, lifted |-> "Empty",
    carried |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0], stowed |-> FALSE, moved |-> FALSE,
-   claimed |-> FALSE, done |-> FALSE, line |-> 0, lives |-> FALSE, spills |-> FALSE, fate |-> "Pending",
-   note |-> 0, overtaken |-> FALSE, tail |-> 0, operations |-> <<>>]
+   claimed |-> FALSE, done |-> FALSE, note |-> 0, overtaken |-> FALSE, line |-> 0, lives |-> FALSE,
+   spills |-> FALSE, fate |-> "Pending", tail |-> 0, operations |-> <<>>]
 
 \* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
@@ -221,10 +221,10 @@ CellTypes == [
   shelf |-> [generation : 0..1073741823, taken : SUBSET (0..(Spots - 1))],
   tail |-> [bytes : [1..Spots -> Wide]],
   answer |-> [sequence : 0..1073741823, version : Wide],
+  noted |-> [tag : 0..1073741823, version : Wide, outcome : {"Alone", "Done", "Refused", "TooLong"}],
   row |-> [key : Wide, version : Wide, deletes : BOOLEAN, length : 0..65535, value : Wide, slot : Wide,
            bit : 0..63, home : Wide, fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong",
-           "TailInTheWay"}],
-  noted |-> [sequence : 0..1073741823, version : Wide, outcome : {"Alone", "Done", "Refused", "TooLong"}]
+           "TailInTheWay"}]
 ]
 
 MessageType ==
@@ -237,12 +237,12 @@ MessageType ==
    generation : 0..1073741823, former : 0..31, gone : SUBSET (0..16383), slot : Wide, bit : 0..63,
    victim_bit : 0..63, home : Wide, shelf : Wide, lifted : {"Empty", "Clean", "Dirty", "Gone"},
    carried : [version : Wide, length : 0..65535, spot : 0..31, value : Wide], stowed : BOOLEAN,
-   moved : BOOLEAN, claimed : BOOLEAN, done : BOOLEAN, line : 0..4095, lives : BOOLEAN, spills : BOOLEAN,
-   fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong", "TailInTheWay"}, note : 0..262143,
-   overtaken : BOOLEAN, tail : Wide, operations : Seq([kind : {"Open", "Ask", "Renew", "Close", "Opened",
-   "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly", "Invited", "Uninvited", "Get", "Insert", "Update",
-   "Delete", "Value", "Missing", "Inserted", "Exists", "Updated", "Deleted", "Absent", "NoRoom", "TooLong",
-   "Fetch", "Gather", "Fetched", "Gathered"}, key : Wide, version : Wide, length : 0..65535, value : Wide])]
+   moved : BOOLEAN, claimed : BOOLEAN, done : BOOLEAN, note : 0..262143, overtaken : BOOLEAN, line : 0..4095,
+   lives : BOOLEAN, spills : BOOLEAN, fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong",
+   "TailInTheWay"}, tail : Wide, operations : Seq([kind : {"Open", "Ask", "Renew", "Close", "Opened", "Taken",
+   "Renewed", "Closed", "OtherTerms", "TooEarly", "Invited", "Uninvited", "Get", "Insert", "Update", "Delete",
+   "Value", "Missing", "Inserted", "Exists", "Updated", "Deleted", "Absent", "NoRoom", "TooLong", "Fetch",
+   "Gather", "Fetched", "Gathered"}, key : Wide, version : Wide, length : 0..65535, value : Wide])]
 
 \* True if a cell of a table has its type.
 CellOK(table, cell) ==

@@ -114,20 +114,6 @@ static __always_inline __u64 *kv_answer_element(const void *tables, __u32 index)
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
-	__type(value, struct kv_row_cell);
-	__uint(max_entries, KV_CAPACITY_ROW);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} row SEC(".maps");
-
-static __always_inline struct kv_row_cell *kv_row_element(const void *tables, __u32 index)
-{
-	(void)tables;
-	return bpf_map_lookup_elem(&row, &index);
-}
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__type(key, __u32);
 	__type(value, __u64);
 	__uint(max_entries, KV_CAPACITY_NOTED);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -137,6 +123,20 @@ static __always_inline __u64 *kv_noted_element(const void *tables, __u32 index)
 {
 	(void)tables;
 	return bpf_map_lookup_elem(&noted, &index);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct kv_row_cell);
+	__uint(max_entries, KV_CAPACITY_ROW);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} row SEC(".maps");
+
+static __always_inline struct kv_row_cell *kv_row_element(const void *tables, __u32 index)
+{
+	(void)tables;
+	return bpf_map_lookup_elem(&row, &index);
 }
 
 struct kv_counters {

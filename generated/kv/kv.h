@@ -42,8 +42,8 @@
 #define KV_CAPACITY_SHELF 512
 #define KV_CAPACITY_TAIL 512
 #define KV_CAPACITY_ANSWER 16384
-#define KV_CAPACITY_ROW 4096
 #define KV_CAPACITY_NOTED 262144
+#define KV_CAPACITY_ROW 4096
 #define KV_SEQUENCE_MODULUS 1073741824
 #define KV_TIME_MODULUS 33554432
 #define KV_LEASE 75
@@ -61,8 +61,9 @@
 #define KV_FILTER_BITS 64
 #define KV_OPERATIONS 16
 #define KV_NOTES 262144
+#define KV_TAG_MODULUS 1073741824
 #define KV_TICK_NS 134217728
-#define KV_TERMS 0xaff2fe4ceef70153ULL
+#define KV_TERMS 0x43e6d937db7c50c9ULL
 #define KV_TAIL_OVER 40
 #define KV_TAIL_MAX 1024
 #define KV_OPERATIONS_MAX 16
@@ -131,6 +132,13 @@ enum kv_page_spilled_element_mark {
 	KV_PAGE_SPILLED_ELEMENT_MARK_LEAVING,
 } __attribute__((packed));
 
+enum kv_noted_outcome {
+	KV_NOTED_OUTCOME_ALONE,
+	KV_NOTED_OUTCOME_DONE,
+	KV_NOTED_OUTCOME_REFUSED,
+	KV_NOTED_OUTCOME_TOO_LONG,
+} __attribute__((packed));
+
 enum kv_row_fate {
 	KV_ROW_FATE_PENDING,
 	KV_ROW_FATE_RESTORED,
@@ -138,13 +146,6 @@ enum kv_row_fate {
 	KV_ROW_FATE_NO_ROOM,
 	KV_ROW_FATE_TOO_LONG,
 	KV_ROW_FATE_TAIL_IN_THE_WAY,
-} __attribute__((packed));
-
-enum kv_noted_outcome {
-	KV_NOTED_OUTCOME_ALONE,
-	KV_NOTED_OUTCOME_DONE,
-	KV_NOTED_OUTCOME_REFUSED,
-	KV_NOTED_OUTCOME_TOO_LONG,
 } __attribute__((packed));
 
 struct kv_credential_cell {
@@ -239,6 +240,12 @@ struct kv_answer_cell {
 	__u32 version;
 };
 
+struct kv_noted_cell {
+	__u32 tag;
+	__u32 version;
+	enum kv_noted_outcome outcome;
+};
+
 struct kv_row_cell {
 	__u64 key;
 	__u32 version;
@@ -250,12 +257,6 @@ struct kv_row_cell {
 	__u32 home;
 	enum kv_row_fate fate;
 } __attribute__((aligned(8)));
-
-struct kv_noted_cell {
-	__u32 sequence;
-	__u32 version;
-	enum kv_noted_outcome outcome;
-};
 
 /* A set; unused items are zero. */
 struct kv_u14_set_16 {
@@ -299,12 +300,12 @@ struct kv_message {
 	bool moved;
 	bool claimed;
 	bool done;
+	__u32 note;
+	bool overtaken;
 	__u16 line;
 	bool lives;
 	bool spills;
 	enum kv_row_fate fate;
-	__u32 note;
-	bool overtaken;
 #ifndef __bpf__
 	kv_message_tail *tail; /* in the payload, after the fixed part */
 #endif
@@ -381,16 +382,16 @@ static __always_inline struct kv_answer_cell kv_answer_cell_unpack(__u64 word)
 	};
 }
 
-/* A word: bits from the lowest, sequence 30, version 32, outcome 2. */
+/* A word: bits from the lowest, tag 30, version 32, outcome 2. */
 static __always_inline __u64 kv_noted_cell_pack(const struct kv_noted_cell *cell)
 {
-	return (__u64)cell->sequence | (__u64)cell->version << 30 | (__u64)cell->outcome << 62;
+	return (__u64)cell->tag | (__u64)cell->version << 30 | (__u64)cell->outcome << 62;
 }
 
 static __always_inline struct kv_noted_cell kv_noted_cell_unpack(__u64 word)
 {
 	return (struct kv_noted_cell){
-		.sequence = word & 0x3fffffff,
+		.tag = word & 0x3fffffff,
 		.version = word >> 30 & 0xffffffff,
 		.outcome = (enum kv_noted_outcome)(word >> 62 & 0x3),
 	};
@@ -417,10 +418,10 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:129 */
 	KV_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:133 */
 	KV_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:139 */
-	KV_LEAF_RECALL_ONE_MOVED_ON, /* Drop, StoreSteps.tla:436 */
-	KV_LEAF_RECALL_ONE_4, /* Reply, StoreSteps.tla:437 */
-	KV_LEAF_RECALLED_MOVED_PAST, /* Drop, KvSteps.tla:71 */
-	KV_LEAF_RECALLED_3, /* Reply, KvSteps.tla:72 */
+	KV_LEAF_RECALL_ONE_MOVED_ON, /* Drop, StoreSteps.tla:438 */
+	KV_LEAF_RECALL_ONE_4, /* Reply, StoreSteps.tla:439 */
+	KV_LEAF_RECALLED_MOVED_PAST, /* Drop, StoreSteps.tla:482 */
+	KV_LEAF_RECALLED_3, /* Reply, StoreSteps.tla:483 */
 	KV_LEAF_END_1, /* Reply, SessionSteps.tla:154 */
 	KV_LEAF_END_2, /* Reply, SessionSteps.tla:156 */
 	KV_LEAF_END_3, /* Forward, SessionSteps.tla:158 */
@@ -433,55 +434,55 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:119 */
 	KV_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:126 */
 	KV_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:144 */
-	KV_LEAF_RECALL_ONE_SEVERAL, /* Continue, KvSteps.tla:67 */
-	KV_LEAF_RECALL_ONE_2, /* Continue, StoreSteps.tla:435 */
-	KV_LEAF_NOTE_PLACE_1, /* Continue, KvSteps.tla:32 */
-	KV_LEAF_RECOLLECT_OVERTAKEN, /* Continue, KvSteps.tla:57 */
-	KV_LEAF_RECOLLECT_2, /* Continue, KvSteps.tla:58 */
-	KV_LEAF_RECOLLECT_3, /* Continue, KvSteps.tla:60 */
-	KV_LEAF_RECOLLECT_4, /* Continue, KvSteps.tla:64 */
-	KV_LEAF_RECOLLECT_STILL_ALONE, /* Continue, KvSteps.tla:65 */
-	KV_LEAF_ON_REQUEST_TOO_LONG, /* Continue, StoreSteps.tla:182 */
-	KV_LEAF_ON_REQUEST_TAIL_READ, /* Continue, StoreSteps.tla:163 */
-	KV_LEAF_ON_REQUEST_WRITTEN, /* Continue, StoreSteps.tla:167 */
-	KV_LEAF_ON_REQUEST_4, /* Continue, StoreSteps.tla:130 */
-	KV_LEAF_ON_REQUEST_5, /* Continue, StoreSteps.tla:134 */
-	KV_LEAF_ON_REQUEST_6, /* Continue, StoreSteps.tla:137 */
-	KV_LEAF_ON_REQUEST_7, /* Continue, StoreSteps.tla:138 */
-	KV_LEAF_ON_REQUEST_8, /* Continue, StoreSteps.tla:140 */
-	KV_LEAF_ON_REQUEST_9, /* Continue, StoreSteps.tla:142 */
-	KV_LEAF_ON_REQUEST_10, /* Continue, StoreSteps.tla:144 */
-	KV_LEAF_ON_REQUEST_11, /* Continue, StoreSteps.tla:188 */
-	KV_LEAF_ON_REQUEST_NEVER_SPILLED, /* Continue, StoreSteps.tla:190 */
-	KV_LEAF_ON_REQUEST_NOT_SPILLED, /* Continue, StoreSteps.tla:192 */
-	KV_LEAF_ON_REQUEST_14, /* Continue, StoreSteps.tla:194 */
-	KV_LEAF_ON_REQUEST_FULL, /* Continue, StoreSteps.tla:197 */
-	KV_LEAF_ON_FETCHED_2, /* Continue, StoreSteps.tla:185 */
-	KV_LEAF_ON_FETCHED_3, /* Continue, StoreSteps.tla:130 */
-	KV_LEAF_ON_FETCHED_4, /* Continue, StoreSteps.tla:134 */
-	KV_LEAF_ON_FETCHED_10, /* Continue, StoreSteps.tla:188 */
-	KV_LEAF_ON_FETCHED_NEVER_SPILLED, /* Continue, StoreSteps.tla:190 */
-	KV_LEAF_ON_FETCHED_NOT_A_GET, /* Continue, KvSteps.tla:39 */
-	KV_LEAF_ON_OPERATION_TOO_LONG, /* Continue, StoreSteps.tla:182 */
-	KV_LEAF_ON_OPERATION_2, /* Continue, StoreSteps.tla:185 */
-	KV_LEAF_ON_OPERATION_3, /* Continue, StoreSteps.tla:130 */
-	KV_LEAF_ON_OPERATION_4, /* Continue, StoreSteps.tla:134 */
-	KV_LEAF_ON_OPERATION_5, /* Continue, StoreSteps.tla:137 */
-	KV_LEAF_ON_OPERATION_6, /* Continue, StoreSteps.tla:138 */
-	KV_LEAF_ON_OPERATION_7, /* Continue, StoreSteps.tla:140 */
-	KV_LEAF_ON_OPERATION_8, /* Continue, StoreSteps.tla:142 */
-	KV_LEAF_ON_OPERATION_9, /* Continue, StoreSteps.tla:144 */
-	KV_LEAF_ON_OPERATION_10, /* Continue, StoreSteps.tla:188 */
-	KV_LEAF_ON_OPERATION_NEVER_SPILLED, /* Continue, StoreSteps.tla:190 */
-	KV_LEAF_ON_OPERATION_NOT_SPILLED, /* Continue, StoreSteps.tla:192 */
-	KV_LEAF_ON_OPERATION_13, /* Continue, StoreSteps.tla:194 */
-	KV_LEAF_ON_OPERATION_FULL, /* Continue, StoreSteps.tla:197 */
-	KV_LEAF_ON_OPERATION_NEITHER, /* Continue, KvSteps.tla:42 */
-	KV_LEAF_NOTE_1, /* Continue, KvSteps.tla:45 */
-	KV_LEAF_CONCLUDE_1, /* Continue, KvSteps.tla:75 */
-	KV_LEAF_CONCLUDE_2, /* Continue, KvSteps.tla:76 */
-	KV_LEAF_REMEMBER_1, /* Continue, StoreSteps.tla:441 */
-	KV_LEAF_REMEMBER_2, /* Continue, StoreSteps.tla:442 */
+	KV_LEAF_RECALL_ONE_SEVERAL, /* Continue, StoreSteps.tla:478 */
+	KV_LEAF_RECALL_ONE_2, /* Continue, StoreSteps.tla:437 */
+	KV_LEAF_NOTE_PLACE_1, /* Continue, StoreSteps.tla:462 */
+	KV_LEAF_RECOLLECT_OVERTAKEN, /* Continue, StoreSteps.tla:472 */
+	KV_LEAF_RECOLLECT_2, /* Continue, StoreSteps.tla:473 */
+	KV_LEAF_RECOLLECT_3, /* Continue, StoreSteps.tla:474 */
+	KV_LEAF_RECOLLECT_4, /* Continue, StoreSteps.tla:475 */
+	KV_LEAF_RECOLLECT_STILL_ALONE, /* Continue, StoreSteps.tla:476 */
+	KV_LEAF_ON_REQUEST_TOO_LONG, /* Continue, StoreSteps.tla:184 */
+	KV_LEAF_ON_REQUEST_TAIL_READ, /* Continue, StoreSteps.tla:165 */
+	KV_LEAF_ON_REQUEST_WRITTEN, /* Continue, StoreSteps.tla:169 */
+	KV_LEAF_ON_REQUEST_4, /* Continue, StoreSteps.tla:132 */
+	KV_LEAF_ON_REQUEST_5, /* Continue, StoreSteps.tla:136 */
+	KV_LEAF_ON_REQUEST_6, /* Continue, StoreSteps.tla:139 */
+	KV_LEAF_ON_REQUEST_7, /* Continue, StoreSteps.tla:140 */
+	KV_LEAF_ON_REQUEST_8, /* Continue, StoreSteps.tla:142 */
+	KV_LEAF_ON_REQUEST_9, /* Continue, StoreSteps.tla:144 */
+	KV_LEAF_ON_REQUEST_10, /* Continue, StoreSteps.tla:146 */
+	KV_LEAF_ON_REQUEST_11, /* Continue, StoreSteps.tla:190 */
+	KV_LEAF_ON_REQUEST_NEVER_SPILLED, /* Continue, StoreSteps.tla:192 */
+	KV_LEAF_ON_REQUEST_NOT_SPILLED, /* Continue, StoreSteps.tla:194 */
+	KV_LEAF_ON_REQUEST_14, /* Continue, StoreSteps.tla:196 */
+	KV_LEAF_ON_REQUEST_FULL, /* Continue, StoreSteps.tla:199 */
+	KV_LEAF_ON_FETCHED_2, /* Continue, StoreSteps.tla:187 */
+	KV_LEAF_ON_FETCHED_3, /* Continue, StoreSteps.tla:132 */
+	KV_LEAF_ON_FETCHED_4, /* Continue, StoreSteps.tla:136 */
+	KV_LEAF_ON_FETCHED_10, /* Continue, StoreSteps.tla:190 */
+	KV_LEAF_ON_FETCHED_NEVER_SPILLED, /* Continue, StoreSteps.tla:192 */
+	KV_LEAF_ON_FETCHED_NOT_A_GET, /* Continue, KvSteps.tla:21 */
+	KV_LEAF_ON_OPERATION_TOO_LONG, /* Continue, StoreSteps.tla:184 */
+	KV_LEAF_ON_OPERATION_2, /* Continue, StoreSteps.tla:187 */
+	KV_LEAF_ON_OPERATION_3, /* Continue, StoreSteps.tla:132 */
+	KV_LEAF_ON_OPERATION_4, /* Continue, StoreSteps.tla:136 */
+	KV_LEAF_ON_OPERATION_5, /* Continue, StoreSteps.tla:139 */
+	KV_LEAF_ON_OPERATION_6, /* Continue, StoreSteps.tla:140 */
+	KV_LEAF_ON_OPERATION_7, /* Continue, StoreSteps.tla:142 */
+	KV_LEAF_ON_OPERATION_8, /* Continue, StoreSteps.tla:144 */
+	KV_LEAF_ON_OPERATION_9, /* Continue, StoreSteps.tla:146 */
+	KV_LEAF_ON_OPERATION_10, /* Continue, StoreSteps.tla:190 */
+	KV_LEAF_ON_OPERATION_NEVER_SPILLED, /* Continue, StoreSteps.tla:192 */
+	KV_LEAF_ON_OPERATION_NOT_SPILLED, /* Continue, StoreSteps.tla:194 */
+	KV_LEAF_ON_OPERATION_13, /* Continue, StoreSteps.tla:196 */
+	KV_LEAF_ON_OPERATION_FULL, /* Continue, StoreSteps.tla:199 */
+	KV_LEAF_ON_OPERATION_NEITHER, /* Continue, KvSteps.tla:24 */
+	KV_LEAF_NOTE_1, /* Continue, KvSteps.tla:27 */
+	KV_LEAF_CONCLUDE_1, /* Continue, StoreSteps.tla:486 */
+	KV_LEAF_CONCLUDE_2, /* Continue, StoreSteps.tla:487 */
+	KV_LEAF_REMEMBER_1, /* Continue, StoreSteps.tla:443 */
+	KV_LEAF_REMEMBER_2, /* Continue, StoreSteps.tla:444 */
 	KV_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:195 */
 	KV_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:196 */
 	KV_LEAF_RESUME_1, /* Continue, SessionSteps.tla:201 */
@@ -489,74 +490,74 @@ enum kv_leaf {
 	KV_LEAF_RESUME_3, /* Continue, SessionSteps.tla:208 */
 	KV_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:213 */
 	KV_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:214 */
-	KV_LEAF_CLAIM_1, /* Continue, StoreSteps.tla:331 */
-	KV_LEAF_CLAIM_OVERWRITTEN, /* Continue, StoreSteps.tla:332 */
-	KV_LEAF_CLAIM_3, /* Continue, StoreSteps.tla:333 */
-	KV_LEAF_LIFT_1, /* Continue, StoreSteps.tla:289 */
-	KV_LEAF_LIFT_2, /* Continue, StoreSteps.tla:296 */
-	KV_LEAF_LIFT_REPLACED, /* Continue, StoreSteps.tla:297 */
-	KV_LEAF_LIFT_4, /* Continue, StoreSteps.tla:299 */
-	KV_LEAF_STOW_PAGE_FULL, /* Continue, StoreSteps.tla:320 */
-	KV_LEAF_STOW_ENTRY_TAKEN, /* Continue, StoreSteps.tla:321 */
-	KV_LEAF_STOW_3, /* Continue, StoreSteps.tla:322 */
-	KV_LEAF_STOW_OLD_ONE_GONE, /* Continue, StoreSteps.tla:323 */
-	KV_LEAF_STOW_5, /* Continue, StoreSteps.tla:324 */
-	KV_LEAF_STOW_6, /* Continue, StoreSteps.tla:325 */
-	KV_LEAF_STOW_OLD_ONE_MOVED, /* Continue, StoreSteps.tla:326 */
-	KV_LEAF_STOW_8, /* Continue, StoreSteps.tla:327 */
-	KV_LEAF_ON_COMPLETION_1, /* Continue, StoreSteps.tla:372 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT, /* Continue, StoreSteps.tla:352 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED, /* Continue, StoreSteps.tla:352 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL, /* Continue, StoreSteps.tla:377 */
-	KV_LEAF_ON_COMPLETION_5, /* Continue, StoreSteps.tla:130 */
-	KV_LEAF_ON_COMPLETION_6, /* Continue, StoreSteps.tla:134 */
-	KV_LEAF_ON_COMPLETION_7, /* Continue, StoreSteps.tla:137 */
-	KV_LEAF_ON_COMPLETION_8, /* Continue, StoreSteps.tla:138 */
-	KV_LEAF_ON_COMPLETION_9, /* Continue, StoreSteps.tla:140 */
-	KV_LEAF_ON_COMPLETION_10, /* Continue, StoreSteps.tla:142 */
-	KV_LEAF_ON_COMPLETION_11, /* Continue, StoreSteps.tla:144 */
-	KV_LEAF_ON_COMPLETION_LATE, /* Continue, StoreSteps.tla:381 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER, /* Continue, StoreSteps.tla:383 */
-	KV_LEAF_ON_COMPLETION_14, /* Continue, StoreSteps.tla:385 */
-	KV_LEAF_ON_COMPLETION_15, /* Continue, StoreSteps.tla:387 */
-	KV_LEAF_ON_COMPLETION_16, /* Continue, StoreSteps.tla:389 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED, /* Continue, StoreSteps.tla:392 */
-	KV_LEAF_ON_COMPLETION_19, /* Continue, StoreSteps.tla:396 */
-	KV_LEAF_ON_COMPLETION_UNCACHED, /* Continue, StoreSteps.tla:399 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2, /* Continue, StoreSteps.tla:352 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2, /* Continue, StoreSteps.tla:352 */
-	KV_LEAF_ON_COMPLETION_23, /* Continue, StoreSteps.tla:403 */
-	KV_LEAF_ON_COMPLETION_NOT_READY, /* Continue, StoreSteps.tla:405 */
-	KV_LEAF_ON_COMPLETION_25, /* Continue, StoreSteps.tla:407 */
-	KV_LEAF_ON_COMPLETION_26, /* Continue, StoreSteps.tla:409 */
-	KV_LEAF_SETTLE_1, /* Continue, StoreSteps.tla:419 */
-	KV_LEAF_SETTLE_2, /* Continue, StoreSteps.tla:420 */
-	KV_LEAF_SETTLE_3, /* Continue, StoreSteps.tla:421 */
-	KV_LEAF_SETTLE_4, /* Continue, StoreSteps.tla:422 */
-	KV_LEAF_SHELVE_1, /* Continue, StoreSteps.tla:426 */
-	KV_LEAF_SHELVE_2, /* Continue, StoreSteps.tla:427 */
-	KV_LEAF_SHELVE_3, /* Continue, StoreSteps.tla:428 */
-	KV_LEAF_FIND_1, /* Reply, StoreSteps.tla:227 */
-	KV_LEAF_FIND_2, /* Reply, StoreSteps.tla:227 */
-	KV_LEAF_FIND_3, /* Reply, StoreSteps.tla:227 */
-	KV_LEAF_FIND_4, /* Reply, StoreSteps.tla:227 */
-	KV_LEAF_FIND_NOT_FORWARDED, /* Drop, StoreSteps.tla:228 */
-	KV_LEAF_FIND_NOT_SEEN, /* Drop, StoreSteps.tla:229 */
-	KV_LEAF_FIND_7, /* Continue, StoreSteps.tla:231 */
-	KV_LEAF_FIND_ON_ITS_WAY, /* Drop, StoreSteps.tla:233 */
-	KV_LEAF_FIND_9, /* Continue, StoreSteps.tla:213 */
-	KV_LEAF_FIND_10, /* Reply, StoreSteps.tla:213 */
-	KV_LEAF_FIND_11, /* Continue, StoreSteps.tla:213 */
-	KV_LEAF_FIND_12, /* Reply, StoreSteps.tla:213 */
-	KV_LEAF_FIND_13, /* Continue, StoreSteps.tla:213 */
-	KV_LEAF_FIND_14, /* Reply, StoreSteps.tla:213 */
-	KV_LEAF_RESERVE_1, /* Continue, StoreSteps.tla:261 */
-	KV_LEAF_RESERVE_SHELF_FULL, /* Continue, StoreSteps.tla:262 */
-	KV_LEAF_RESERVE_3, /* Continue, StoreSteps.tla:263 */
-	KV_LEAF_KEEP_1, /* Reply, StoreSteps.tla:267 */
-	KV_LEAF_KEEP_2, /* Reply, StoreSteps.tla:270 */
-	KV_LEAF_KEEP_ELSEWHERE, /* Reply, StoreSteps.tla:271 */
-	KV_LEAF_KEEP_4, /* Reply, StoreSteps.tla:272 */
+	KV_LEAF_CLAIM_1, /* Continue, StoreSteps.tla:333 */
+	KV_LEAF_CLAIM_OVERWRITTEN, /* Continue, StoreSteps.tla:334 */
+	KV_LEAF_CLAIM_3, /* Continue, StoreSteps.tla:335 */
+	KV_LEAF_LIFT_1, /* Continue, StoreSteps.tla:291 */
+	KV_LEAF_LIFT_2, /* Continue, StoreSteps.tla:298 */
+	KV_LEAF_LIFT_REPLACED, /* Continue, StoreSteps.tla:299 */
+	KV_LEAF_LIFT_4, /* Continue, StoreSteps.tla:301 */
+	KV_LEAF_STOW_PAGE_FULL, /* Continue, StoreSteps.tla:322 */
+	KV_LEAF_STOW_ENTRY_TAKEN, /* Continue, StoreSteps.tla:323 */
+	KV_LEAF_STOW_3, /* Continue, StoreSteps.tla:324 */
+	KV_LEAF_STOW_OLD_ONE_GONE, /* Continue, StoreSteps.tla:325 */
+	KV_LEAF_STOW_5, /* Continue, StoreSteps.tla:326 */
+	KV_LEAF_STOW_6, /* Continue, StoreSteps.tla:327 */
+	KV_LEAF_STOW_OLD_ONE_MOVED, /* Continue, StoreSteps.tla:328 */
+	KV_LEAF_STOW_8, /* Continue, StoreSteps.tla:329 */
+	KV_LEAF_ON_COMPLETION_1, /* Continue, StoreSteps.tla:374 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT, /* Continue, StoreSteps.tla:354 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED, /* Continue, StoreSteps.tla:354 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL, /* Continue, StoreSteps.tla:379 */
+	KV_LEAF_ON_COMPLETION_5, /* Continue, StoreSteps.tla:132 */
+	KV_LEAF_ON_COMPLETION_6, /* Continue, StoreSteps.tla:136 */
+	KV_LEAF_ON_COMPLETION_7, /* Continue, StoreSteps.tla:139 */
+	KV_LEAF_ON_COMPLETION_8, /* Continue, StoreSteps.tla:140 */
+	KV_LEAF_ON_COMPLETION_9, /* Continue, StoreSteps.tla:142 */
+	KV_LEAF_ON_COMPLETION_10, /* Continue, StoreSteps.tla:144 */
+	KV_LEAF_ON_COMPLETION_11, /* Continue, StoreSteps.tla:146 */
+	KV_LEAF_ON_COMPLETION_LATE, /* Continue, StoreSteps.tla:383 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER, /* Continue, StoreSteps.tla:385 */
+	KV_LEAF_ON_COMPLETION_14, /* Continue, StoreSteps.tla:387 */
+	KV_LEAF_ON_COMPLETION_15, /* Continue, StoreSteps.tla:389 */
+	KV_LEAF_ON_COMPLETION_16, /* Continue, StoreSteps.tla:391 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED, /* Continue, StoreSteps.tla:394 */
+	KV_LEAF_ON_COMPLETION_19, /* Continue, StoreSteps.tla:398 */
+	KV_LEAF_ON_COMPLETION_UNCACHED, /* Continue, StoreSteps.tla:401 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2, /* Continue, StoreSteps.tla:354 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2, /* Continue, StoreSteps.tla:354 */
+	KV_LEAF_ON_COMPLETION_23, /* Continue, StoreSteps.tla:405 */
+	KV_LEAF_ON_COMPLETION_NOT_READY, /* Continue, StoreSteps.tla:407 */
+	KV_LEAF_ON_COMPLETION_25, /* Continue, StoreSteps.tla:409 */
+	KV_LEAF_ON_COMPLETION_26, /* Continue, StoreSteps.tla:411 */
+	KV_LEAF_SETTLE_1, /* Continue, StoreSteps.tla:421 */
+	KV_LEAF_SETTLE_2, /* Continue, StoreSteps.tla:422 */
+	KV_LEAF_SETTLE_3, /* Continue, StoreSteps.tla:423 */
+	KV_LEAF_SETTLE_4, /* Continue, StoreSteps.tla:424 */
+	KV_LEAF_SHELVE_1, /* Continue, StoreSteps.tla:428 */
+	KV_LEAF_SHELVE_2, /* Continue, StoreSteps.tla:429 */
+	KV_LEAF_SHELVE_3, /* Continue, StoreSteps.tla:430 */
+	KV_LEAF_FIND_1, /* Reply, StoreSteps.tla:229 */
+	KV_LEAF_FIND_2, /* Reply, StoreSteps.tla:229 */
+	KV_LEAF_FIND_3, /* Reply, StoreSteps.tla:229 */
+	KV_LEAF_FIND_4, /* Reply, StoreSteps.tla:229 */
+	KV_LEAF_FIND_NOT_FORWARDED, /* Drop, StoreSteps.tla:230 */
+	KV_LEAF_FIND_NOT_SEEN, /* Drop, StoreSteps.tla:231 */
+	KV_LEAF_FIND_7, /* Continue, StoreSteps.tla:233 */
+	KV_LEAF_FIND_ON_ITS_WAY, /* Drop, StoreSteps.tla:235 */
+	KV_LEAF_FIND_9, /* Continue, StoreSteps.tla:215 */
+	KV_LEAF_FIND_10, /* Reply, StoreSteps.tla:215 */
+	KV_LEAF_FIND_11, /* Continue, StoreSteps.tla:215 */
+	KV_LEAF_FIND_12, /* Reply, StoreSteps.tla:215 */
+	KV_LEAF_FIND_13, /* Continue, StoreSteps.tla:215 */
+	KV_LEAF_FIND_14, /* Reply, StoreSteps.tla:215 */
+	KV_LEAF_RESERVE_1, /* Continue, StoreSteps.tla:263 */
+	KV_LEAF_RESERVE_SHELF_FULL, /* Continue, StoreSteps.tla:264 */
+	KV_LEAF_RESERVE_3, /* Continue, StoreSteps.tla:265 */
+	KV_LEAF_KEEP_1, /* Reply, StoreSteps.tla:269 */
+	KV_LEAF_KEEP_2, /* Reply, StoreSteps.tla:272 */
+	KV_LEAF_KEEP_ELSEWHERE, /* Reply, StoreSteps.tla:273 */
+	KV_LEAF_KEEP_4, /* Reply, StoreSteps.tla:274 */
 	KV_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:226 */
 	KV_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:228 */
 	KV_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:230 */
@@ -564,27 +565,27 @@ enum kv_leaf {
 	KV_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:234 */
 	KV_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:238 */
 	KV_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:239 */
-	KV_LEAF_TAKE_1, /* Drop, StoreSteps.tla:451 */
-	KV_LEAF_TAKE_2, /* Continue, StoreSteps.tla:452 */
-	KV_LEAF_REFILL_1, /* Continue, StoreSteps.tla:470 */
-	KV_LEAF_REFILL_2, /* Continue, StoreSteps.tla:471 */
-	KV_LEAF_REFILL_3, /* Continue, StoreSteps.tla:472 */
-	KV_LEAF_REFILL_4, /* Continue, StoreSteps.tla:474 */
-	KV_LEAF_REFILL_5, /* Continue, StoreSteps.tla:476 */
-	KV_LEAF_REFILL_6, /* Continue, StoreSteps.tla:479 */
-	KV_LEAF_REFILL_7, /* Continue, StoreSteps.tla:479 */
-	KV_LEAF_REFILL_8, /* Continue, StoreSteps.tla:480 */
-	KV_LEAF_REFILL_9, /* Continue, StoreSteps.tla:481 */
-	KV_LEAF_REFILL_10, /* Continue, StoreSteps.tla:482 */
-	KV_LEAF_OVERFLOW_1, /* Continue, StoreSteps.tla:499 */
-	KV_LEAF_OVERFLOW_2, /* Continue, StoreSteps.tla:500 */
-	KV_LEAF_OVERFLOW_3, /* Continue, StoreSteps.tla:501 */
-	KV_LEAF_OVERFLOW_4, /* Continue, StoreSteps.tla:502 */
-	KV_LEAF_OVERFLOW_5, /* Continue, StoreSteps.tla:503 */
-	KV_LEAF_OVERFLOW_6, /* Continue, StoreSteps.tla:504 */
-	KV_LEAF_OVERFLOW_7, /* Continue, StoreSteps.tla:505 */
-	KV_LEAF_OVERFLOW_8, /* Continue, StoreSteps.tla:506 */
-	KV_LEAF_REPORT_1, /* Continue, StoreSteps.tla:508 */
+	KV_LEAF_TAKE_1, /* Drop, StoreSteps.tla:497 */
+	KV_LEAF_TAKE_2, /* Continue, StoreSteps.tla:498 */
+	KV_LEAF_REFILL_1, /* Continue, StoreSteps.tla:516 */
+	KV_LEAF_REFILL_2, /* Continue, StoreSteps.tla:517 */
+	KV_LEAF_REFILL_3, /* Continue, StoreSteps.tla:518 */
+	KV_LEAF_REFILL_4, /* Continue, StoreSteps.tla:520 */
+	KV_LEAF_REFILL_5, /* Continue, StoreSteps.tla:522 */
+	KV_LEAF_REFILL_6, /* Continue, StoreSteps.tla:525 */
+	KV_LEAF_REFILL_7, /* Continue, StoreSteps.tla:525 */
+	KV_LEAF_REFILL_8, /* Continue, StoreSteps.tla:526 */
+	KV_LEAF_REFILL_9, /* Continue, StoreSteps.tla:527 */
+	KV_LEAF_REFILL_10, /* Continue, StoreSteps.tla:528 */
+	KV_LEAF_OVERFLOW_1, /* Continue, StoreSteps.tla:545 */
+	KV_LEAF_OVERFLOW_2, /* Continue, StoreSteps.tla:546 */
+	KV_LEAF_OVERFLOW_3, /* Continue, StoreSteps.tla:547 */
+	KV_LEAF_OVERFLOW_4, /* Continue, StoreSteps.tla:548 */
+	KV_LEAF_OVERFLOW_5, /* Continue, StoreSteps.tla:549 */
+	KV_LEAF_OVERFLOW_6, /* Continue, StoreSteps.tla:550 */
+	KV_LEAF_OVERFLOW_7, /* Continue, StoreSteps.tla:551 */
+	KV_LEAF_OVERFLOW_8, /* Continue, StoreSteps.tla:552 */
+	KV_LEAF_REPORT_1, /* Continue, StoreSteps.tla:554 */
 	KV_LEAVES,
 };
 
@@ -743,114 +744,114 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 /* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
 enum kv_choice {
-	KV_CHOICE_RECOLLECT_1 = KV_LEAVES, /* KvSteps.tla:61 */
-	KV_CHOICE_RECOLLECT_1_ELSE, /* KvSteps.tla:62 */
-	KV_CHOICE_RECOLLECT_2, /* KvSteps.tla:60 */
-	KV_CHOICE_RECOLLECT_2_ELSE, /* KvSteps.tla:61 */
-	KV_CHOICE_RECOLLECT_3, /* KvSteps.tla:64 */
-	KV_CHOICE_RECOLLECT_3_ELSE, /* KvSteps.tla:64 */
-	KV_CHOICE_ON_REQUEST_1, /* StoreSteps.tla:122 */
-	KV_CHOICE_ON_REQUEST_1_ELSE, /* StoreSteps.tla:102 */
-	KV_CHOICE_ON_REQUEST_2, /* StoreSteps.tla:86 */
-	KV_CHOICE_ON_REQUEST_2_ELSE, /* StoreSteps.tla:86 */
-	KV_CHOICE_ON_REQUEST_3, /* StoreSteps.tla:81 */
-	KV_CHOICE_ON_REQUEST_3_ELSE, /* StoreSteps.tla:80 */
-	KV_CHOICE_ON_REQUEST_4, /* StoreSteps.tla:153 */
-	KV_CHOICE_ON_REQUEST_4_ELSE, /* StoreSteps.tla:153 */
-	KV_CHOICE_ON_REQUEST_5, /* KvSteps.tla:24 */
-	KV_CHOICE_ON_REQUEST_5_ELSE, /* StoreSteps.tla:152 */
-	KV_CHOICE_ON_REQUEST_6, /* StoreSteps.tla:98 */
-	KV_CHOICE_ON_REQUEST_6_ELSE, /* StoreSteps.tla:98 */
-	KV_CHOICE_ON_REQUEST_7, /* StoreSteps.tla:153 */
-	KV_CHOICE_ON_REQUEST_7_ELSE, /* StoreSteps.tla:153 */
-	KV_CHOICE_ON_REQUEST_8, /* KvSteps.tla:24 */
-	KV_CHOICE_ON_REQUEST_8_ELSE, /* StoreSteps.tla:152 */
-	KV_CHOICE_ON_OPERATION_1, /* StoreSteps.tla:122 */
-	KV_CHOICE_ON_OPERATION_1_ELSE, /* StoreSteps.tla:102 */
-	KV_CHOICE_ON_OPERATION_2, /* StoreSteps.tla:86 */
-	KV_CHOICE_ON_OPERATION_2_ELSE, /* StoreSteps.tla:86 */
-	KV_CHOICE_ON_OPERATION_3, /* StoreSteps.tla:81 */
-	KV_CHOICE_ON_OPERATION_3_ELSE, /* StoreSteps.tla:80 */
-	KV_CHOICE_ON_OPERATION_4, /* StoreSteps.tla:98 */
-	KV_CHOICE_ON_OPERATION_4_ELSE, /* StoreSteps.tla:98 */
-	KV_CHOICE_NOTE_1, /* KvSteps.tla:49 */
-	KV_CHOICE_NOTE_1_ELSE, /* KvSteps.tla:50 */
-	KV_CHOICE_NOTE_2, /* KvSteps.tla:48 */
-	KV_CHOICE_NOTE_2_ELSE, /* KvSteps.tla:49 */
-	KV_CHOICE_NOTE_3, /* KvSteps.tla:47 */
-	KV_CHOICE_NOTE_3_ELSE, /* KvSteps.tla:48 */
-	KV_CHOICE_LIFT_1, /* StoreSteps.tla:281 */
-	KV_CHOICE_LIFT_1_ELSE, /* StoreSteps.tla:281 */
-	KV_CHOICE_STOW_1, /* StoreSteps.tla:326 */
-	KV_CHOICE_STOW_1_ELSE, /* StoreSteps.tla:326 */
-	KV_CHOICE_ON_COMPLETION_1, /* StoreSteps.tla:376 */
-	KV_CHOICE_ON_COMPLETION_1_ELSE, /* StoreSteps.tla:376 */
-	KV_CHOICE_ON_COMPLETION_2, /* StoreSteps.tla:379 */
-	KV_CHOICE_ON_COMPLETION_2_ELSE, /* StoreSteps.tla:379 */
-	KV_CHOICE_ON_COMPLETION_3, /* StoreSteps.tla:379 */
-	KV_CHOICE_ON_COMPLETION_3_ELSE, /* StoreSteps.tla:379 */
-	KV_CHOICE_ON_COMPLETION_4, /* StoreSteps.tla:379 */
-	KV_CHOICE_ON_COMPLETION_4_ELSE, /* StoreSteps.tla:379 */
-	KV_CHOICE_ON_COMPLETION_5, /* StoreSteps.tla:122 */
-	KV_CHOICE_ON_COMPLETION_5_ELSE, /* StoreSteps.tla:102 */
-	KV_CHOICE_ON_COMPLETION_6, /* StoreSteps.tla:86 */
-	KV_CHOICE_ON_COMPLETION_6_ELSE, /* StoreSteps.tla:86 */
-	KV_CHOICE_ON_COMPLETION_7, /* StoreSteps.tla:379 */
-	KV_CHOICE_ON_COMPLETION_7_ELSE, /* StoreSteps.tla:379 */
-	KV_CHOICE_ON_COMPLETION_8, /* StoreSteps.tla:396 */
-	KV_CHOICE_ON_COMPLETION_8_ELSE, /* StoreSteps.tla:102 */
-	KV_CHOICE_ON_COMPLETION_9, /* StoreSteps.tla:340 */
-	KV_CHOICE_ON_COMPLETION_9_ELSE, /* StoreSteps.tla:341 */
-	KV_CHOICE_ON_COMPLETION_10, /* StoreSteps.tla:340 */
-	KV_CHOICE_ON_COMPLETION_10_ELSE, /* StoreSteps.tla:341 */
-	KV_CHOICE_ON_COMPLETION_11, /* StoreSteps.tla:57 */
-	KV_CHOICE_ON_COMPLETION_11_ELSE, /* StoreSteps.tla:57 */
-	KV_CHOICE_ON_COMPLETION_12, /* StoreSteps.tla:284 */
-	KV_CHOICE_ON_COMPLETION_12_ELSE, /* StoreSteps.tla:285 */
-	KV_CHOICE_ON_COMPLETION_13, /* StoreSteps.tla:365 */
-	KV_CHOICE_ON_COMPLETION_13_ELSE, /* StoreSteps.tla:365 */
-	KV_CHOICE_ON_COMPLETION_14, /* StoreSteps.tla:98 */
-	KV_CHOICE_ON_COMPLETION_14_ELSE, /* StoreSteps.tla:98 */
-	KV_CHOICE_ON_COMPLETION_15, /* StoreSteps.tla:366 */
-	KV_CHOICE_ON_COMPLETION_15_ELSE, /* StoreSteps.tla:366 */
-	KV_CHOICE_ON_COMPLETION_16, /* StoreSteps.tla:366 */
-	KV_CHOICE_ON_COMPLETION_16_ELSE, /* StoreSteps.tla:366 */
-	KV_CHOICE_ON_COMPLETION_17, /* StoreSteps.tla:365 */
-	KV_CHOICE_ON_COMPLETION_17_ELSE, /* StoreSteps.tla:365 */
-	KV_CHOICE_ON_COMPLETION_18, /* StoreSteps.tla:98 */
-	KV_CHOICE_ON_COMPLETION_18_ELSE, /* StoreSteps.tla:98 */
-	KV_CHOICE_ON_COMPLETION_19, /* StoreSteps.tla:410 */
-	KV_CHOICE_ON_COMPLETION_19_ELSE, /* StoreSteps.tla:410 */
-	KV_CHOICE_ON_COMPLETION_20, /* StoreSteps.tla:366 */
-	KV_CHOICE_ON_COMPLETION_20_ELSE, /* StoreSteps.tla:366 */
-	KV_CHOICE_ON_COMPLETION_21, /* StoreSteps.tla:366 */
-	KV_CHOICE_ON_COMPLETION_21_ELSE, /* StoreSteps.tla:366 */
-	KV_CHOICE_SETTLE_1, /* StoreSteps.tla:414 */
-	KV_CHOICE_SETTLE_1_ELSE, /* StoreSteps.tla:414 */
-	KV_CHOICE_SETTLE_2, /* StoreSteps.tla:415 */
-	KV_CHOICE_SETTLE_2_ELSE, /* StoreSteps.tla:415 */
-	KV_CHOICE_SETTLE_3, /* StoreSteps.tla:415 */
-	KV_CHOICE_SETTLE_3_ELSE, /* StoreSteps.tla:415 */
-	KV_CHOICE_SETTLE_4, /* StoreSteps.tla:414 */
-	KV_CHOICE_SETTLE_4_ELSE, /* StoreSteps.tla:414 */
-	KV_CHOICE_FIND_1, /* StoreSteps.tla:222 */
-	KV_CHOICE_FIND_1_ELSE, /* StoreSteps.tla:224 */
-	KV_CHOICE_FIND_2, /* StoreSteps.tla:224 */
-	KV_CHOICE_FIND_2_ELSE, /* StoreSteps.tla:224 */
-	KV_CHOICE_TAKE_1, /* StoreSteps.tla:455 */
-	KV_CHOICE_TAKE_1_ELSE, /* StoreSteps.tla:455 */
-	KV_CHOICE_REFILL_1, /* StoreSteps.tla:476 */
-	KV_CHOICE_REFILL_1_ELSE, /* StoreSteps.tla:102 */
-	KV_CHOICE_REFILL_2, /* StoreSteps.tla:86 */
-	KV_CHOICE_REFILL_2_ELSE, /* StoreSteps.tla:86 */
-	KV_CHOICE_REFILL_3, /* StoreSteps.tla:462 */
-	KV_CHOICE_REFILL_3_ELSE, /* StoreSteps.tla:102 */
-	KV_CHOICE_REFILL_4, /* StoreSteps.tla:480 */
-	KV_CHOICE_REFILL_4_ELSE, /* StoreSteps.tla:102 */
-	KV_CHOICE_REFILL_5, /* StoreSteps.tla:81 */
-	KV_CHOICE_REFILL_5_ELSE, /* StoreSteps.tla:80 */
-	KV_CHOICE_REFILL_6, /* StoreSteps.tla:98 */
-	KV_CHOICE_REFILL_6_ELSE, /* StoreSteps.tla:98 */
+	KV_CHOICE_RECOLLECT_1 = KV_LEAVES, /* KvSteps.tla:34 */
+	KV_CHOICE_RECOLLECT_1_ELSE, /* KvSteps.tla:34 */
+	KV_CHOICE_RECOLLECT_2, /* KvSteps.tla:34 */
+	KV_CHOICE_RECOLLECT_2_ELSE, /* KvSteps.tla:34 */
+	KV_CHOICE_RECOLLECT_3, /* KvSteps.tla:35 */
+	KV_CHOICE_RECOLLECT_3_ELSE, /* KvSteps.tla:35 */
+	KV_CHOICE_ON_REQUEST_1, /* StoreSteps.tla:124 */
+	KV_CHOICE_ON_REQUEST_1_ELSE, /* StoreSteps.tla:104 */
+	KV_CHOICE_ON_REQUEST_2, /* StoreSteps.tla:88 */
+	KV_CHOICE_ON_REQUEST_2_ELSE, /* StoreSteps.tla:88 */
+	KV_CHOICE_ON_REQUEST_3, /* StoreSteps.tla:83 */
+	KV_CHOICE_ON_REQUEST_3_ELSE, /* StoreSteps.tla:82 */
+	KV_CHOICE_ON_REQUEST_4, /* StoreSteps.tla:155 */
+	KV_CHOICE_ON_REQUEST_4_ELSE, /* StoreSteps.tla:155 */
+	KV_CHOICE_ON_REQUEST_5, /* KvSteps.tla:9 */
+	KV_CHOICE_ON_REQUEST_5_ELSE, /* StoreSteps.tla:154 */
+	KV_CHOICE_ON_REQUEST_6, /* StoreSteps.tla:100 */
+	KV_CHOICE_ON_REQUEST_6_ELSE, /* StoreSteps.tla:100 */
+	KV_CHOICE_ON_REQUEST_7, /* StoreSteps.tla:155 */
+	KV_CHOICE_ON_REQUEST_7_ELSE, /* StoreSteps.tla:155 */
+	KV_CHOICE_ON_REQUEST_8, /* KvSteps.tla:9 */
+	KV_CHOICE_ON_REQUEST_8_ELSE, /* StoreSteps.tla:154 */
+	KV_CHOICE_ON_OPERATION_1, /* StoreSteps.tla:124 */
+	KV_CHOICE_ON_OPERATION_1_ELSE, /* StoreSteps.tla:104 */
+	KV_CHOICE_ON_OPERATION_2, /* StoreSteps.tla:88 */
+	KV_CHOICE_ON_OPERATION_2_ELSE, /* StoreSteps.tla:88 */
+	KV_CHOICE_ON_OPERATION_3, /* StoreSteps.tla:83 */
+	KV_CHOICE_ON_OPERATION_3_ELSE, /* StoreSteps.tla:82 */
+	KV_CHOICE_ON_OPERATION_4, /* StoreSteps.tla:100 */
+	KV_CHOICE_ON_OPERATION_4_ELSE, /* StoreSteps.tla:100 */
+	KV_CHOICE_NOTE_1, /* KvSteps.tla:29 */
+	KV_CHOICE_NOTE_1_ELSE, /* KvSteps.tla:30 */
+	KV_CHOICE_NOTE_2, /* KvSteps.tla:28 */
+	KV_CHOICE_NOTE_2_ELSE, /* KvSteps.tla:29 */
+	KV_CHOICE_NOTE_3, /* KvSteps.tla:27 */
+	KV_CHOICE_NOTE_3_ELSE, /* KvSteps.tla:28 */
+	KV_CHOICE_LIFT_1, /* StoreSteps.tla:283 */
+	KV_CHOICE_LIFT_1_ELSE, /* StoreSteps.tla:283 */
+	KV_CHOICE_STOW_1, /* StoreSteps.tla:328 */
+	KV_CHOICE_STOW_1_ELSE, /* StoreSteps.tla:328 */
+	KV_CHOICE_ON_COMPLETION_1, /* StoreSteps.tla:378 */
+	KV_CHOICE_ON_COMPLETION_1_ELSE, /* StoreSteps.tla:378 */
+	KV_CHOICE_ON_COMPLETION_2, /* StoreSteps.tla:381 */
+	KV_CHOICE_ON_COMPLETION_2_ELSE, /* StoreSteps.tla:381 */
+	KV_CHOICE_ON_COMPLETION_3, /* StoreSteps.tla:381 */
+	KV_CHOICE_ON_COMPLETION_3_ELSE, /* StoreSteps.tla:381 */
+	KV_CHOICE_ON_COMPLETION_4, /* StoreSteps.tla:381 */
+	KV_CHOICE_ON_COMPLETION_4_ELSE, /* StoreSteps.tla:381 */
+	KV_CHOICE_ON_COMPLETION_5, /* StoreSteps.tla:124 */
+	KV_CHOICE_ON_COMPLETION_5_ELSE, /* StoreSteps.tla:104 */
+	KV_CHOICE_ON_COMPLETION_6, /* StoreSteps.tla:88 */
+	KV_CHOICE_ON_COMPLETION_6_ELSE, /* StoreSteps.tla:88 */
+	KV_CHOICE_ON_COMPLETION_7, /* StoreSteps.tla:381 */
+	KV_CHOICE_ON_COMPLETION_7_ELSE, /* StoreSteps.tla:381 */
+	KV_CHOICE_ON_COMPLETION_8, /* StoreSteps.tla:398 */
+	KV_CHOICE_ON_COMPLETION_8_ELSE, /* StoreSteps.tla:104 */
+	KV_CHOICE_ON_COMPLETION_9, /* StoreSteps.tla:342 */
+	KV_CHOICE_ON_COMPLETION_9_ELSE, /* StoreSteps.tla:343 */
+	KV_CHOICE_ON_COMPLETION_10, /* StoreSteps.tla:342 */
+	KV_CHOICE_ON_COMPLETION_10_ELSE, /* StoreSteps.tla:343 */
+	KV_CHOICE_ON_COMPLETION_11, /* StoreSteps.tla:59 */
+	KV_CHOICE_ON_COMPLETION_11_ELSE, /* StoreSteps.tla:59 */
+	KV_CHOICE_ON_COMPLETION_12, /* StoreSteps.tla:286 */
+	KV_CHOICE_ON_COMPLETION_12_ELSE, /* StoreSteps.tla:287 */
+	KV_CHOICE_ON_COMPLETION_13, /* StoreSteps.tla:367 */
+	KV_CHOICE_ON_COMPLETION_13_ELSE, /* StoreSteps.tla:367 */
+	KV_CHOICE_ON_COMPLETION_14, /* StoreSteps.tla:100 */
+	KV_CHOICE_ON_COMPLETION_14_ELSE, /* StoreSteps.tla:100 */
+	KV_CHOICE_ON_COMPLETION_15, /* StoreSteps.tla:368 */
+	KV_CHOICE_ON_COMPLETION_15_ELSE, /* StoreSteps.tla:368 */
+	KV_CHOICE_ON_COMPLETION_16, /* StoreSteps.tla:368 */
+	KV_CHOICE_ON_COMPLETION_16_ELSE, /* StoreSteps.tla:368 */
+	KV_CHOICE_ON_COMPLETION_17, /* StoreSteps.tla:367 */
+	KV_CHOICE_ON_COMPLETION_17_ELSE, /* StoreSteps.tla:367 */
+	KV_CHOICE_ON_COMPLETION_18, /* StoreSteps.tla:100 */
+	KV_CHOICE_ON_COMPLETION_18_ELSE, /* StoreSteps.tla:100 */
+	KV_CHOICE_ON_COMPLETION_19, /* StoreSteps.tla:412 */
+	KV_CHOICE_ON_COMPLETION_19_ELSE, /* StoreSteps.tla:412 */
+	KV_CHOICE_ON_COMPLETION_20, /* StoreSteps.tla:368 */
+	KV_CHOICE_ON_COMPLETION_20_ELSE, /* StoreSteps.tla:368 */
+	KV_CHOICE_ON_COMPLETION_21, /* StoreSteps.tla:368 */
+	KV_CHOICE_ON_COMPLETION_21_ELSE, /* StoreSteps.tla:368 */
+	KV_CHOICE_SETTLE_1, /* StoreSteps.tla:416 */
+	KV_CHOICE_SETTLE_1_ELSE, /* StoreSteps.tla:416 */
+	KV_CHOICE_SETTLE_2, /* StoreSteps.tla:417 */
+	KV_CHOICE_SETTLE_2_ELSE, /* StoreSteps.tla:417 */
+	KV_CHOICE_SETTLE_3, /* StoreSteps.tla:417 */
+	KV_CHOICE_SETTLE_3_ELSE, /* StoreSteps.tla:417 */
+	KV_CHOICE_SETTLE_4, /* StoreSteps.tla:416 */
+	KV_CHOICE_SETTLE_4_ELSE, /* StoreSteps.tla:416 */
+	KV_CHOICE_FIND_1, /* StoreSteps.tla:224 */
+	KV_CHOICE_FIND_1_ELSE, /* StoreSteps.tla:226 */
+	KV_CHOICE_FIND_2, /* StoreSteps.tla:226 */
+	KV_CHOICE_FIND_2_ELSE, /* StoreSteps.tla:226 */
+	KV_CHOICE_TAKE_1, /* StoreSteps.tla:501 */
+	KV_CHOICE_TAKE_1_ELSE, /* StoreSteps.tla:501 */
+	KV_CHOICE_REFILL_1, /* StoreSteps.tla:522 */
+	KV_CHOICE_REFILL_1_ELSE, /* StoreSteps.tla:104 */
+	KV_CHOICE_REFILL_2, /* StoreSteps.tla:88 */
+	KV_CHOICE_REFILL_2_ELSE, /* StoreSteps.tla:88 */
+	KV_CHOICE_REFILL_3, /* StoreSteps.tla:508 */
+	KV_CHOICE_REFILL_3_ELSE, /* StoreSteps.tla:104 */
+	KV_CHOICE_REFILL_4, /* StoreSteps.tla:526 */
+	KV_CHOICE_REFILL_4_ELSE, /* StoreSteps.tla:104 */
+	KV_CHOICE_REFILL_5, /* StoreSteps.tla:83 */
+	KV_CHOICE_REFILL_5_ELSE, /* StoreSteps.tla:82 */
+	KV_CHOICE_REFILL_6, /* StoreSteps.tla:100 */
+	KV_CHOICE_REFILL_6_ELSE, /* StoreSteps.tla:100 */
 	KV_BRANCHES,
 };
 

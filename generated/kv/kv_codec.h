@@ -102,12 +102,12 @@ static __always_inline bool kv_message_decode(const unsigned char *payload,
 	message->moved = 0;
 	message->claimed = 0;
 	message->done = 0;
+	message->note = 0;
+	message->overtaken = 0;
 	message->line = 0;
 	message->lives = 0;
 	message->spills = 0;
 	message->fate = 0;
-	message->note = 0;
-	message->overtaken = 0;
 #ifndef __bpf__
 	message->tail = 0;
 #endif

@@ -39,14 +39,15 @@ FILTERED = True
 WRITE_BACK = True
 SPARES_USED = True
 TELLS_FLOOR = False
+OPERATIONS = 16
+NOTES = 262_144
+TAG_MODULUS = 1_073_741_824
 PINNING = ()
 REQUESTS = ('Insert', 'Update', 'Delete', 'Gather')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong', 'Gathered')
 COMPLETIONS = ('Insert', 'Update', 'Delete')
-OPERATIONS = 16
-NOTES = 262_144
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("5301f7ee4cfef2af")
+TERMS = bytes.fromhex("c9507cdb37d9e643")
 
 
 class Malformed(Exception):

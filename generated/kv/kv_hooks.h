@@ -12,8 +12,8 @@
  *   __u64 *kv_shelf_element(const void *tables, __u32 index)
  *   struct kv_tail_cell *kv_tail_element(const void *tables, __u32 index)
  *   __u64 *kv_answer_element(const void *tables, __u32 index)
- *   struct kv_row_cell *kv_row_element(const void *tables, __u32 index)
  *   __u64 *kv_noted_element(const void *tables, __u32 index)
+ *   struct kv_row_cell *kv_row_element(const void *tables, __u32 index)
  *
  * It also defines the functions for operations that are declared below.
  */

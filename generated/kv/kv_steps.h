@@ -147,13 +147,13 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_17));
 }
 
-/* RecallOne, KvSteps.tla:67 */
+/* RecallOne, StoreSteps.tla:478 */
 static __always_inline __u32 kv_recall_one(const struct kv_answer_cell *answer,
 					   struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_GATHERED)
 		return stepwise_continue(KV_LEAF_RECALL_ONE_SEVERAL);
-	/* Recall, StoreSteps.tla:435 */
+	/* Recall, StoreSteps.tla:437 */
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
 	    message->kind == KV_MESSAGE_KIND_DELETE || message->kind == KV_MESSAGE_KIND_GATHER ||
 	    message->kind == KV_MESSAGE_KIND_GET || message->kind == KV_MESSAGE_KIND_FETCH) {
@@ -165,7 +165,7 @@ static __always_inline __u32 kv_recall_one(const struct kv_answer_cell *answer,
 	return stepwise_reply(KV_LEAF_RECALL_ONE_4);
 }
 
-/* NotePlace, KvSteps.tla:32 */
+/* NotePlace, StoreSteps.tla:462 */
 static __always_inline __u32 kv_note_place(const struct kv_answer_cell *answer,
 					   struct kv_message *message,
 					   const struct kv_env *environment)
@@ -175,11 +175,12 @@ static __always_inline __u32 kv_note_place(const struct kv_answer_cell *answer,
 	return stepwise_continue(KV_LEAF_NOTE_PLACE_1);
 }
 
-/* Recollect, KvSteps.tla:54 */
+/* Recollect, KvSteps.tla:32 */
 static __always_inline __u32 kv_recollect(const struct kv_noted_cell *noted,
 					  struct kv_message *message)
 {
-	if (noted->sequence != message->sequence) {
+	/* RecollectAs, KvSteps.tla:32 */
+	if (noted->tag != message->sequence % KV_TAG_MODULUS) {
 		message->overtaken = true;
 		return stepwise_continue(KV_LEAF_RECOLLECT_OVERTAKEN);
 	}
@@ -188,7 +189,6 @@ static __always_inline __u32 kv_recollect(const struct kv_noted_cell *noted,
 		return stepwise_continue(KV_LEAF_RECOLLECT_2);
 	}
 	if (noted->outcome == KV_NOTED_OUTCOME_DONE) {
-		message->version = noted->version;
 		if (STEPWISE_CHOOSE(KV_CHOICE_RECOLLECT_2,
 				    message->kind == KV_MESSAGE_KIND_INSERT)) {
 			message->kind = KV_MESSAGE_KIND_INSERTED;
@@ -198,20 +198,21 @@ static __always_inline __u32 kv_recollect(const struct kv_noted_cell *noted,
 		} else {
 			message->kind = KV_MESSAGE_KIND_DELETED;
 		}
+		message->version = noted->version;
 		return stepwise_continue(KV_LEAF_RECOLLECT_3);
 	}
 	if (noted->outcome == KV_NOTED_OUTCOME_REFUSED) {
-		message->version = noted->version;
 		if (STEPWISE_CHOOSE(KV_CHOICE_RECOLLECT_3, message->kind == KV_MESSAGE_KIND_INSERT))
 			message->kind = KV_MESSAGE_KIND_EXISTS;
 		else
 			message->kind = KV_MESSAGE_KIND_ABSENT;
+		message->version = noted->version;
 		return stepwise_continue(KV_LEAF_RECOLLECT_4);
 	}
 	return stepwise_continue(KV_LEAF_RECOLLECT_STILL_ALONE);
 }
 
-/* Recalled, KvSteps.tla:69 */
+/* Recalled, StoreSteps.tla:480 */
 static __always_inline __u32 kv_recalled(const struct kv_answer_cell *answer,
 					 const struct kv_message *message)
 {
@@ -221,7 +222,7 @@ static __always_inline __u32 kv_recalled(const struct kv_answer_cell *answer,
 	return stepwise_reply(KV_LEAF_RECALLED_3);
 }
 
-/* LookUpOwn, StoreSteps.tla:162 */
+/* LookUpOwn, StoreSteps.tla:164 */
 static __always_inline __u32 kv_on_request_look_up_own(const struct kv_bucket_cell *bucket,
 						       struct kv_message *message, __u8 way)
 {
@@ -244,7 +245,7 @@ static __always_inline __u32 kv_on_request_look_up_own(const struct kv_bucket_ce
 	return stepwise_continue(KV_LEAF_ON_REQUEST_WRITTEN);
 }
 
-/* OnEntry, StoreSteps.tla:128 */
+/* OnEntry, StoreSteps.tla:130 */
 static __always_inline __u32 kv_on_request_on_entry(struct kv_bucket_cell *bucket,
 						    struct kv_message *message, __u8 way)
 {
@@ -326,7 +327,7 @@ static __always_inline __u32 kv_on_request_on_entry(struct kv_bucket_cell *bucke
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_10));
 }
 
-/* OnRequest, KvSteps.tla:22 */
+/* OnRequest, KvSteps.tla:7 */
 static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 					   struct kv_message *message)
 {
@@ -337,7 +338,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 	__u8 value_2;
 	__u8 way_3;
 
-	/* RequestElse, KvSteps.tla:22 */
+	/* RequestElse, KvSteps.tla:7 */
 	if (message->kind != KV_MESSAGE_KIND_GET && message->length > KV_VALUE_MAX) {
 		message->kind = KV_MESSAGE_KIND_TOO_LONG;
 		return stepwise_continue(KV_LEAF_ON_REQUEST_TOO_LONG);
@@ -448,7 +449,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* RequestElse, StoreSteps.tla:183 */
+/* RequestElse, StoreSteps.tla:185 */
 static __always_inline __u32 kv_on_fetched_request_else(struct kv_bucket_cell *bucket,
 							struct kv_message *message)
 {
@@ -469,7 +470,7 @@ static __always_inline __u32 kv_on_fetched_request_else(struct kv_bucket_cell *b
 		    bucket->entries.items[stepwise_position(way, 4)].length > KV_SLOT_SIZE) {
 			return stepwise_continue(KV_LEAF_ON_FETCHED_2);
 		}
-		/* OnEntry, StoreSteps.tla:129 */
+		/* OnEntry, StoreSteps.tla:131 */
 		marks_item_2 = kv_mark_array_4_at(&bucket->marks, way);
 		if (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY) {
 			const __u32 version =
@@ -492,7 +493,7 @@ static __always_inline __u32 kv_on_fetched_request_else(struct kv_bucket_cell *b
 	return stepwise_continue(KV_LEAF_ON_FETCHED_NEVER_SPILLED);
 }
 
-/* OnFetched, KvSteps.tla:38 */
+/* OnFetched, KvSteps.tla:20 */
 static __always_inline __u32 kv_on_fetched(struct kv_bucket_cell *bucket,
 					   struct kv_message *message)
 {
@@ -501,7 +502,7 @@ static __always_inline __u32 kv_on_fetched(struct kv_bucket_cell *bucket,
 	return stepwise_continue(KV_LEAF_ON_FETCHED_NOT_A_GET);
 }
 
-/* OnEntry, StoreSteps.tla:128 */
+/* OnEntry, StoreSteps.tla:130 */
 static __always_inline __u32 kv_on_operation_on_entry(struct kv_bucket_cell *bucket,
 						      struct kv_message *message, __u8 way)
 {
@@ -583,7 +584,7 @@ static __always_inline __u32 kv_on_operation_on_entry(struct kv_bucket_cell *buc
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_OPERATION_9));
 }
 
-/* RequestElse, StoreSteps.tla:181 */
+/* RequestElse, StoreSteps.tla:183 */
 static __always_inline __u32 kv_on_operation_request_else(struct kv_bucket_cell *bucket,
 							  struct kv_message *message)
 {
@@ -661,7 +662,7 @@ static __always_inline __u32 kv_on_operation_request_else(struct kv_bucket_cell 
 	return stepwise_continue(KV_LEAF_ON_OPERATION_FULL);
 }
 
-/* OnOperation, KvSteps.tla:41 */
+/* OnOperation, KvSteps.tla:23 */
 static __always_inline __u32 kv_on_operation(struct kv_bucket_cell *bucket,
 					     struct kv_message *message)
 {
@@ -672,10 +673,10 @@ static __always_inline __u32 kv_on_operation(struct kv_bucket_cell *bucket,
 	return stepwise_continue(KV_LEAF_ON_OPERATION_NEITHER);
 }
 
-/* Note, KvSteps.tla:44 */
+/* Note, KvSteps.tla:26 */
 static __always_inline __u32 kv_note(struct kv_noted_cell *noted, const struct kv_message *message)
 {
-	noted->sequence = message->sequence;
+	noted->tag = message->sequence % KV_TAG_MODULUS;
 	noted->version = message->version;
 	if (STEPWISE_CHOOSE(KV_CHOICE_NOTE_3, message->kind == KV_MESSAGE_KIND_INSERTED ||
 						      message->kind == KV_MESSAGE_KIND_UPDATED ||
@@ -693,7 +694,7 @@ static __always_inline __u32 kv_note(struct kv_noted_cell *noted, const struct k
 	return stepwise_changed(stepwise_continue(KV_LEAF_NOTE_1));
 }
 
-/* Conclude, KvSteps.tla:74 */
+/* Conclude, StoreSteps.tla:485 */
 static __always_inline __u32 kv_conclude(const struct kv_answer_cell *answer,
 					 struct kv_message *message)
 {
@@ -706,7 +707,7 @@ static __always_inline __u32 kv_conclude(const struct kv_answer_cell *answer,
 	return stepwise_continue(KV_LEAF_CONCLUDE_2);
 }
 
-/* Remember, StoreSteps.tla:439 */
+/* Remember, StoreSteps.tla:441 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer,
 					 const struct kv_message *message)
 {
@@ -797,7 +798,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Claim, StoreSteps.tla:330 */
+/* Claim, StoreSteps.tla:332 */
 static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT ||
@@ -813,7 +814,7 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
 }
 
-/* Lift, StoreSteps.tla:288 */
+/* Lift, StoreSteps.tla:290 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket,
 				     struct kv_message *message)
 {
@@ -852,7 +853,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket,
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, StoreSteps.tla:315 */
+/* Stow, StoreSteps.tla:317 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -915,7 +916,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnEntry, StoreSteps.tla:128 */
+/* OnEntry, StoreSteps.tla:130 */
 static __always_inline __u32 kv_on_completion_on_entry(struct kv_bucket_cell *bucket,
 						       struct kv_message *message, __u8 own)
 {
@@ -1028,7 +1029,7 @@ static __always_inline __u32 kv_on_completion_on_entry(struct kv_bucket_cell *bu
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_11));
 }
 
-/* OnCompletion, StoreSteps.tla:361 */
+/* OnCompletion, StoreSteps.tla:363 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 					      struct kv_message *message)
 {
@@ -1062,7 +1063,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 				(message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, StoreSteps.tla:352 */
+			/* Untailed, StoreSteps.tla:354 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -1155,7 +1156,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > KV_SLOT_SIZE && !message->claimed) {
-		/* Untailed, StoreSteps.tla:352 */
+		/* Untailed, StoreSteps.tla:354 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -1258,7 +1259,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, StoreSteps.tla:413 */
+/* Settle, StoreSteps.tla:415 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= KV_PAGE_SIZE;
@@ -1289,7 +1290,7 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, StoreSteps.tla:425 */
+/* Shelve, StoreSteps.tla:427 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf,
 				       const struct kv_message *message)
 {
@@ -1349,7 +1350,7 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session,
 	return stepwise_drop(KV_LEAF_RETIRE_2);
 }
 
-/* Take, StoreSteps.tla:449 */
+/* Take, StoreSteps.tla:495 */
 static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_message *message)
 {
 	if (row->fate != KV_ROW_FATE_PENDING)
@@ -1370,7 +1371,7 @@ static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_me
 	return stepwise_continue(KV_LEAF_TAKE_2);
 }
 
-/* Refill, StoreSteps.tla:465 */
+/* Refill, StoreSteps.tla:511 */
 static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	__u8 own;
@@ -1486,7 +1487,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 	return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_10));
 }
 
-/* Overflow, StoreSteps.tla:484 */
+/* Overflow, StoreSteps.tla:530 */
 static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_message *message)
 {
 	__u8 own;
@@ -1561,7 +1562,7 @@ static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_me
 	return stepwise_continue(KV_LEAF_OVERFLOW_8);
 }
 
-/* Report, StoreSteps.tla:508 */
+/* Report, StoreSteps.tla:554 */
 static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_message *message)
 {
 	row->fate = message->fate;
@@ -1572,7 +1573,7 @@ static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_
 
 /* --- Steps of the daemon --------------------------------------------------------------- */
 
-/* Decided, StoreSteps.tla:213 */
+/* Decided, StoreSteps.tla:215 */
 static __always_inline __u32 kv_find_decided(const struct kv_page_cell *page,
 					     struct kv_message *message, __u8 old, __u8 vacant)
 {
@@ -1616,7 +1617,7 @@ static __always_inline __u32 kv_find_decided(const struct kv_page_cell *page,
 	return stepwise_reply(KV_LEAF_FIND_10);
 }
 
-/* Decided, StoreSteps.tla:213 */
+/* Decided, StoreSteps.tla:215 */
 static __always_inline __u32 kv_find_decided_2(const struct kv_page_cell *page,
 					       struct kv_message *message, __u8 own, __u8 old,
 					       __u8 vacant)
@@ -1667,7 +1668,7 @@ static __always_inline __u32 kv_find_decided_2(const struct kv_page_cell *page,
 	return stepwise_reply(KV_LEAF_FIND_12);
 }
 
-/* Decided, StoreSteps.tla:213 */
+/* Decided, StoreSteps.tla:215 */
 static __always_inline __u32 kv_find_decided_3(const struct kv_page_cell *page,
 					       struct kv_message *message, __u8 own, __u8 old,
 					       __u8 vacant)
@@ -1717,7 +1718,7 @@ static __always_inline __u32 kv_find_decided_3(const struct kv_page_cell *page,
 	return stepwise_reply(KV_LEAF_FIND_14);
 }
 
-/* Find, StoreSteps.tla:217 */
+/* Find, StoreSteps.tla:219 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 				     const struct kv_env *environment)
 {
@@ -1831,7 +1832,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	return kv_find_decided_3(page, message, own, old, vacant);
 }
 
-/* Reserve, StoreSteps.tla:258 */
+/* Reserve, StoreSteps.tla:260 */
 static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	__u8 free;
@@ -1859,7 +1860,7 @@ static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_m
 	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Keep, StoreSteps.tla:266 */
+/* Keep, StoreSteps.tla:268 */
 static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message,
 				     const struct kv_env *environment)
 {

@@ -24,8 +24,8 @@ enum {
 	KV_TABLE_SHELF,
 	KV_TABLE_TAIL,
 	KV_TABLE_ANSWER,
-	KV_TABLE_ROW,
 	KV_TABLE_NOTED,
+	KV_TABLE_ROW,
 };
 
 static __always_inline __u64 *kv_credential_element(const void *tables, __u32 index)
@@ -337,17 +337,17 @@ static const struct stepwise_table kv_tables[] = {
 		.mmapable = true,
 		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
-	[KV_TABLE_ROW] = {
-		.name = "row",
-		.capacity = KV_CAPACITY_ROW,
-		.element_size = sizeof(struct kv_row_cell),
-		.mmapable = true,
-		.user_reads = STEPWISE_USER_READS_NOTHING,
-	},
 	[KV_TABLE_NOTED] = {
 		.name = "noted",
 		.capacity = KV_CAPACITY_NOTED,
 		.element_size = sizeof(__u64),
+		.mmapable = true,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
+	},
+	[KV_TABLE_ROW] = {
+		.name = "row",
+		.capacity = KV_CAPACITY_ROW,
+		.element_size = sizeof(struct kv_row_cell),
 		.mmapable = true,
 		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
@@ -401,7 +401,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.sweep_size = offsetof(struct kv_message, tail), /* the programs' message ends here */
 	.sweep_period_ms = 250,
 	.compares_addresses = true,
-	.layout_id = 0x8224e1c88c0c14cf,
+	.layout_id = 0x1f278201a2458e53,
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
 	.tells_peers = true,

@@ -12,11 +12,22 @@ Section(table, step, contended) == [table |-> table, step |-> step, contended |-
 XdpSections == <<
   Section("credential", "Authenticate", "drop"),
   Section("session", "Begin", "drop"),
-  Section("answer", "Recall", "never"),
+  Section("answer", "RecallOne", "never"),
+  Section("answer", "NotePlace", "never"),
+  Section("noted", "Recollect", "never"),
+  Section("answer", "Recalled", "never"),
   Section("transaction", "Enter", "never"),
   Section("intent", "Note", "never"),
   Section("bucket", "OnOccRequest", "skip"),
   Section("transaction", "Leave", "never"),
+  Section("bucket", "OnFetched", "skip"),
+  Section("transaction", "Enter", "never"),
+  Section("intent", "Note", "never"),
+  Section("bucket", "OnGathered", "skip"),
+  Section("transaction", "Leave", "never"),
+  Section("answer", "NotePlace", "never"),
+  Section("noted", "NoteOutcome", "never"),
+  Section("answer", "Conclude", "never"),
   Section("answer", "Remember", "never"),
   Section("session", "End", "never")
 >>
@@ -24,13 +35,24 @@ XdpSections == <<
 XdpStep(at, cell, msg, env) ==
   CASE at = 1 -> Authenticate(cell, msg)
     [] at = 2 -> Begin(cell, msg, env)
-    [] at = 3 -> Recall(cell, msg)
-    [] at = 4 -> Enter(cell, msg)
-    [] at = 5 -> Note(cell, msg)
-    [] at = 6 -> OnOccRequest(cell, msg)
-    [] at = 7 -> Leave(cell, msg)
-    [] at = 8 -> Remember(cell, msg)
-    [] at = 9 -> End(cell, msg)
+    [] at = 3 -> RecallOne(cell, msg)
+    [] at = 4 -> NotePlace(cell, msg, env)
+    [] at = 5 -> Recollect(cell, msg)
+    [] at = 6 -> Recalled(cell, msg)
+    [] at = 7 -> Enter(cell, msg)
+    [] at = 8 -> Note(cell, msg)
+    [] at = 9 -> OnOccRequest(cell, msg)
+    [] at = 10 -> Leave(cell, msg)
+    [] at = 11 -> OnFetched(cell, msg)
+    [] at = 12 -> Enter(cell, msg)
+    [] at = 13 -> Note(cell, msg)
+    [] at = 14 -> OnGathered(cell, msg)
+    [] at = 15 -> Leave(cell, msg)
+    [] at = 16 -> NotePlace(cell, msg, env)
+    [] at = 17 -> NoteOutcome(cell, msg)
+    [] at = 18 -> Conclude(cell, msg)
+    [] at = 19 -> Remember(cell, msg)
+    [] at = 20 -> End(cell, msg)
 
 TcSections == <<
   Section("credential", "Confirm", "drop"),
@@ -109,6 +131,7 @@ TableIndex(table, msg) ==
     [] table = "shelf" -> msg.shelf
     [] table = "tail" -> msg.shelf
     [] table = "answer" -> msg.client
+    [] table = "noted" -> msg.note
     [] table = "row" -> msg.line
     [] table = "transaction" -> msg.client
     [] table = "intent" -> msg.intent
@@ -151,6 +174,40 @@ StepOf(hook, at, cell, msg, env) ==
     [] hook = "TC" -> TcStep(at, cell, msg, env)
     [] hook = "User" -> UserStep(at, cell, msg, env)
 
+\* The group of a hook's section; 0 if it is in none.
+GroupOf(hook, at) ==
+  CASE hook = "XDP" /\ at \in 4..5 -> 1
+    [] hook = "XDP" /\ at \in 11..11 -> 2
+    [] hook = "XDP" /\ at \in 12..17 -> 3
+    [] OTHER -> 0
+
+\* True if a group is for a message.
+GroupIsFor(group, msg) ==
+  CASE group = 1 -> msg.kind \in {"Gathered"}
+    [] group = 2 -> msg.kind \in {"Fetch"}
+    [] group = 3 -> msg.kind \in {"Gather"}
+    [] OTHER -> TRUE
+
+\* How many operations a message has that arrives.
+OperationsOf(msg) == IF msg.kind \in {"Fetch", "Gather", "Fetched", "Gathered"} THEN Len(msg.operations) ELSE 0
+
+\* A message as a group has it for one of its operations. Its hashes are still its own.
+OperationAt(msg, number) ==
+  LET operation == msg.operations[number]
+  IN  [msg EXCEPT !.kind = operation.kind, !.place = operation.place, !.deletes = operation.deletes,
+                  !.locked = operation.locked, !.key = operation.key, !.version = operation.version,
+                  !.length = operation.length, !.value = operation.value]
+
+\* A message with what each operation has of its own, as `from` has it.
+OwnOf(msg, from) ==
+  [msg EXCEPT !.kind = from.kind, !.place = from.place, !.deletes = from.deletes, !.locked = from.locked,
+              !.key = from.key, !.version = from.version, !.length = from.length, !.value = from.value,
+              !.slot = from.slot, !.bit = from.bit, !.home = from.home, !.shelf = from.shelf]
+
+\* A message with one of its operations as the group has left it.
+OperationDone(msg, number) ==
+  [msg EXCEPT !.operations[number] = [kind |-> msg.kind, place |-> msg.place, deletes |-> msg.deletes, locked |-> msg.locked, key |-> msg.key, version |-> msg.version, length |-> msg.length, value |-> msg.value]]
+
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
@@ -159,6 +216,7 @@ InitialCell(table) ==
     [] table = "shelf" -> [generation |-> 0, taken |-> {}]
     [] table = "tail" -> [bytes |-> [i \in 1..Spots |-> 0]]
     [] table = "answer" -> [sequence |-> 0, version |-> 0]
+    [] table = "noted" -> [tag |-> 0, version |-> 0, outcome |-> "Alone"]
     [] table = "row" -> [key |-> 0, version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, slot |-> 0, bit |-> 0, home |-> 0, fate |-> "Pending"]
     [] table = "transaction" -> [verdict |-> "Open", ways |-> [i \in 1..Intents |-> 0]]
     [] table = "intent" -> [slot |-> 0, bit |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0]
@@ -168,12 +226,12 @@ TablesOf(capacity) == [table \in DOMAIN capacity |-> [index \in 0..(capacity[tab
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, key |-> 0, version |-> 0, length |-> 0,
-   value |-> 0, place |-> 0, deletes |-> FALSE, locked |-> FALSE, epoch |-> 0, way |-> 0, victim |-> 0,
-   evicts |-> FALSE, found |-> FALSE, old |-> 0, entry |-> 0, filter |-> {}, spot |-> 0, generation |-> 0,
-   former |-> 0, expected |-> 0, gone |-> {}, slot |-> 0, bit |-> 0, victim_bit |-> 0, home |-> 0, shelf |-> 0,
-   lifted |-> "Empty", carried |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0], stowed |-> FALSE,
-   moved |-> FALSE, claimed |-> FALSE, done |-> FALSE, line |-> 0, lives |-> FALSE, spills |-> FALSE,
-   fate |-> "Pending", intent |-> 0, tail |-> 0]
+   value |-> 0, count |-> 0, place |-> 0, deletes |-> FALSE, locked |-> FALSE, epoch |-> 0, way |-> 0,
+   victim |-> 0, evicts |-> FALSE, found |-> FALSE, old |-> 0, entry |-> 0, filter |-> {}, spot |-> 0,
+   generation |-> 0, former |-> 0, expected |-> 0, gone |-> {}, slot |-> 0, bit |-> 0, victim_bit |-> 0,
+   home |-> 0, shelf |-> 0, lifted |-> "Empty", carried |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0],
+   stowed |-> FALSE, moved |-> FALSE, claimed |-> FALSE, done |-> FALSE, note |-> 0, overtaken |-> FALSE,
+   line |-> 0, lives |-> FALSE, spills |-> FALSE, fate |-> "Pending", intent |-> 0, tail |-> 0, operations |-> <<>>]
 
 \* The values of bytes and of integers with more than 31 bits. A model may have other values for them.
 Wide == Nat
@@ -184,9 +242,9 @@ CellTypes == [
   session |-> [state : {"Vacant", "Idle", "Busy", "Forwarded", "Closing"}, sequence : 0..1073741823,
                outcome : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed",
                "OtherTerms", "TooEarly", "Invited", "Uninvited", "Get", "Insert", "Update", "Delete", "Value",
-               "Missing", "Inserted", "Exists", "Updated", "Deleted", "Absent", "NoRoom", "TooLong", "Lock",
-               "Commit", "Abort", "Locked", "Granted", "Conflict", "Committed", "Aborted", "Refused"},
-               deadline : 0..33554431],
+               "Missing", "Inserted", "Exists", "Updated", "Deleted", "Absent", "NoRoom", "TooLong", "Fetch",
+               "Gather", "Fetched", "Gathered", "Lock", "Commit", "Abort", "Locked", "Granted", "Conflict",
+               "Committed", "Aborted", "Refused"}, deadline : 0..33554431],
   bucket |-> [epoch : Wide, filter : SUBSET (0..(FilterBits - 1)), keys : [1..Ways -> Wide], floor : Wide,
               marks : [1..Ways -> {"Empty", "Clean", "Dirty", "Gone"}], used : SUBSET (0..(Ways - 1)),
               pinned : SUBSET (0..(Ways - 1)), entries : [1..Ways -> [version : Wide, length : 0..65535,
@@ -197,6 +255,7 @@ CellTypes == [
   shelf |-> [generation : 0..1073741823, taken : SUBSET (0..(Spots - 1))],
   tail |-> [bytes : [1..Spots -> Wide]],
   answer |-> [sequence : 0..1073741823, version : Wide],
+  noted |-> [tag : 0..536870911, version : Wide, outcome : {"Alone", "Done", "Refused", "TooLong", "Barred"}],
   row |-> [key : Wide, version : Wide, deletes : BOOLEAN, length : 0..65535, value : Wide, slot : Wide,
            bit : 0..63, home : Wide, fate : {"Pending", "Restored", "Older", "NoRoom", "TooLong",
            "TailInTheWay", "LockInTheWay"}],
@@ -207,16 +266,23 @@ CellTypes == [
 MessageType ==
   [kind : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed", "OtherTerms", "TooEarly",
    "Invited", "Uninvited", "Get", "Insert", "Update", "Delete", "Value", "Missing", "Inserted", "Exists",
-   "Updated", "Deleted", "Absent", "NoRoom", "TooLong", "Lock", "Commit", "Abort", "Locked", "Granted",
-   "Conflict", "Committed", "Aborted", "Refused"}, client : 0..16383, sequence : 0..1073741823, secret : Wide,
-   key : Wide, version : Wide, length : 0..65535, value : Wide, place : 0..3, deletes : BOOLEAN,
-   locked : BOOLEAN, epoch : Wide, way : 0..15, victim : Wide, evicts : BOOLEAN, found : BOOLEAN, old : 0..31,
-   entry : 0..31, filter : SUBSET (0..(FilterBits - 1)), spot : 0..31, generation : 0..1073741823,
-   former : 0..31, expected : Wide, gone : SUBSET (0..16383), slot : Wide, bit : 0..63, victim_bit : 0..63,
-   home : Wide, shelf : Wide, lifted : {"Empty", "Clean", "Dirty", "Gone"}, carried : [version : Wide,
-   length : 0..65535, spot : 0..31, value : Wide], stowed : BOOLEAN, moved : BOOLEAN, claimed : BOOLEAN,
-   done : BOOLEAN, line : 0..4095, lives : BOOLEAN, spills : BOOLEAN, fate : {"Pending", "Restored", "Older",
-   "NoRoom", "TooLong", "TailInTheWay", "LockInTheWay"}, intent : 0..65535, tail : Wide]
+   "Updated", "Deleted", "Absent", "NoRoom", "TooLong", "Fetch", "Gather", "Fetched", "Gathered", "Lock",
+   "Commit", "Abort", "Locked", "Granted", "Conflict", "Committed", "Aborted", "Refused"}, client : 0..16383,
+   sequence : 0..1073741823, secret : Wide, key : Wide, version : Wide, length : 0..65535, value : Wide,
+   count : 0..31, place : 0..3, deletes : BOOLEAN, locked : BOOLEAN, epoch : Wide, way : 0..15, victim : Wide,
+   evicts : BOOLEAN, found : BOOLEAN, old : 0..31, entry : 0..31, filter : SUBSET (0..(FilterBits - 1)),
+   spot : 0..31, generation : 0..1073741823, former : 0..31, expected : Wide, gone : SUBSET (0..16383),
+   slot : Wide, bit : 0..63, victim_bit : 0..63, home : Wide, shelf : Wide, lifted : {"Empty", "Clean",
+   "Dirty", "Gone"}, carried : [version : Wide, length : 0..65535, spot : 0..31, value : Wide],
+   stowed : BOOLEAN, moved : BOOLEAN, claimed : BOOLEAN, done : BOOLEAN, note : 0..262143,
+   overtaken : BOOLEAN, line : 0..4095, lives : BOOLEAN, spills : BOOLEAN, fate : {"Pending", "Restored",
+   "Older", "NoRoom", "TooLong", "TailInTheWay", "LockInTheWay"}, intent : 0..65535, tail : Wide,
+   operations : Seq([kind : {"Open", "Ask", "Renew", "Close", "Opened", "Taken", "Renewed", "Closed",
+   "OtherTerms", "TooEarly", "Invited", "Uninvited", "Get", "Insert", "Update", "Delete", "Value", "Missing",
+   "Inserted", "Exists", "Updated", "Deleted", "Absent", "NoRoom", "TooLong", "Fetch", "Gather", "Fetched",
+   "Gathered", "Lock", "Commit", "Abort", "Locked", "Granted", "Conflict", "Committed", "Aborted", "Refused"},
+   place : 0..3, deletes : BOOLEAN, locked : BOOLEAN, key : Wide, version : Wide, length : 0..65535,
+   value : Wide])]
 
 \* True if a cell of a table has its type.
 CellOK(table, cell) ==
@@ -226,4 +292,5 @@ CellOK(table, cell) ==
 MessageOK(msg) ==
   /\ msg \in MessageType
   /\ Cardinality(msg.gone) <= MaxGone
+  /\ Len(msg.operations) <= 16
 ==============================================================================

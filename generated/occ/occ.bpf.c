@@ -5,9 +5,11 @@
 #include "bpf/stepwise_clock.h"
 #include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
+#include "bpf/stepwise_gathered.h"
 #include "bpf/stepwise_look_ahead.h"
 #include "bpf/stepwise_sender.h"
 #include "bpf/stepwise_tail.h"
+#include "bpf/stepwise_touch.h"
 #include "stepwise_sweep.h"
 #include "occ_codec.h"
 
@@ -112,6 +114,20 @@ static __always_inline __u64 *occ_answer_element(const void *tables, __u32 index
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, OCC_CAPACITY_NOTED);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} noted SEC(".maps");
+
+static __always_inline __u64 *occ_noted_element(const void *tables, __u32 index)
+{
+	(void)tables;
+	return bpf_map_lookup_elem(&noted, &index);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
 	__type(value, struct occ_row_cell);
 	__uint(max_entries, OCC_CAPACITY_ROW);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -163,6 +179,132 @@ struct {
 } counters SEC(".maps");
 
 #include "occ_hooks.h"
+
+/* --- Operations ---------------------------------------------------------------------------- */
+
+/* It is in a map, so the verifier knows nothing of what an operation leaves to the next one, and
+ * follows one of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct occ_operations);
+	__uint(max_entries, 1);
+} operations_state SEC(".maps");
+
+/* Looks it up anew for each caller: a pointer that `run` kept would be one more thing for the
+ * verifier to compare. */
+static __always_inline struct occ_operations *
+occ_operations_of(const struct occ_operations_run *run)
+{
+	const __u32 key = 0;
+
+	(void)run;
+	return bpf_map_lookup_elem(&operations_state, &key);
+}
+
+static __always_inline unsigned char *occ_operation(const struct occ_operations_run *run,
+						    const struct occ_operations *operations,
+						    __u32 number)
+{
+	return stepwise_operation(run->packet, &operations->all, number, OCC_OPERATION_SIZE);
+}
+
+static __always_inline bool occ_has_operation(const struct occ_operations_run *run,
+					      const unsigned char *payload)
+{
+	return stepwise_has_operation(run->packet, payload, OCC_OPERATION_SIZE);
+}
+
+/* The place for an index of the first of the operations that are looked at together. */
+static __always_inline __u32 occ_operation_place(__u32 first)
+{
+	return stepwise_index(first & (16 - STEPWISE_LOOKED_AT_TOGETHER));
+}
+
+/* Sums an operation, checks its values, and notes which cells it needs. Its place is first + i. */
+static __always_inline void occ_operation_look(struct occ_operations *operations,
+					       const unsigned char *payload, __u32 first, __u32 i)
+{
+	struct occ_message *message = &operations->message;
+
+	operations->all.sum += stepwise_sum_at((first + i) * OCC_OPERATION_SIZE,
+					       stepwise_sum(payload, OCC_OPERATION_SIZE, 0));
+	if (!occ_operation_decode(payload, message))
+		operations->all.wrong = true;
+	(operations->needed_1 + occ_operation_place(first))[i] = message->slot;
+}
+
+static long occ_operations_look(__u32 call, void *context)
+{
+	const struct occ_operations_run *run = context;
+	struct occ_operations *operations = occ_operations_of(run);
+	const __u32 first = call * STEPWISE_LOOKED_AT_TOGETHER, count = run->count.value;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = occ_operation(run, operations, first);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_LOOKED_AT_TOGETHER; i++, payload += OCC_OPERATION_SIZE) {
+		if (first + i >= count || !occ_has_operation(run, payload))
+			return 1;
+		occ_operation_look(operations, payload, first, i);
+	}
+	return 0;
+}
+
+/* Looks at all operations of a message. Returns what it found. (The NULL is for the verifier.) */
+static __always_inline const struct stepwise_operations *
+occ_operations_look_at_all(struct xdp_md *context, __u32 offset, __u32 count)
+{
+	struct occ_operations_run run = { .packet = context };
+	struct occ_operations *operations = occ_operations_of(&run);
+
+	if (!operations)
+		return NULL;
+	operations->all = (struct stepwise_operations){ .offset = offset };
+	operations->skipped = 0;
+	operations->lost = false;
+	run.count.value = count;
+	stepwise_for_each(stepwise_calls(count, STEPWISE_LOOKED_AT_TOGETHER), occ_operations_look,
+			  &run);
+	return &operations->all;
+}
+
+/*
+ * Reads the cells that operations need. There is nothing else between two reads, so that the
+ * processor begins many of them before it has waited for one.
+ */
+static long occ_operations_touch(__u32 call, void *context)
+{
+	const struct occ_operations_run *run = context;
+	const struct occ_operations *operations = occ_operations_of(run);
+	const __u32 first = call * STEPWISE_LOOKED_AT_TOGETHER, count = run->count.value;
+
+	if (!operations)
+		return 1;
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_LOOKED_AT_TOGETHER; i++) {
+		const struct occ_bucket_cell *needed_1;
+
+		if (first + i >= count)
+			return 1;
+		needed_1 = occ_bucket_element(
+			NULL, (operations->needed_1 + occ_operation_place(first))[i]);
+		if (needed_1)
+			stepwise_touch(needed_1, sizeof(*needed_1));
+	}
+	return 0;
+}
+
+static const struct stepwise_gathering occ_gathering = {
+	.count_of = occ_message_operations,
+	.look = occ_operations_look_at_all,
+	.count_max = OCC_OPERATIONS_MAX,
+	.size = OCC_OPERATION_SIZE,
+	.tail_size = occ_message_tail_size,
+	.sum_tail = stepwise_sum_tail,
+};
 
 /* --- Environment ----------------------------------------------------------------------- */
 
@@ -267,14 +409,20 @@ static __always_inline __u64 occ_store_handover(unsigned char *payload,
 
 /* `sends` is the verdict that sends the packet back. */
 static __always_inline int occ_xdp_reply(struct xdp_md *context, __u32 udp_offset,
-					 const struct occ_message *message, int sends)
+					 const struct occ_message *message,
+					 const struct occ_operations_run *run, int sends)
 {
 	void *packet = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	struct udphdr *udp = stepwise_udp(packet, end, udp_offset, OCC_WIRE_SIZE);
+	const struct occ_operations *operations = run->count.value ? occ_operations_of(run) : NULL;
+	__u64 change;
 
 	if (!udp)
 		return XDP_ABORTED;
-	stepwise_correct_checksum(udp, occ_store_xdp((unsigned char *)(udp + 1), message));
+	change = occ_store_xdp((unsigned char *)(udp + 1), message);
+	if (operations)
+		change += stepwise_sum_at(OCC_WIRE_SIZE, operations->all.change);
+	stepwise_correct_checksum(udp, change);
 	return stepwise_turn_round(packet, end, udp) ? sends : XDP_ABORTED;
 }
 
@@ -330,13 +478,16 @@ static __always_inline int occ_xdp_leave(__u32 end)
 
 /* Ends the hook with the message as the sections left it. */
 static __always_inline int occ_xdp_end(struct xdp_md *context, __u32 udp_offset,
-				       const struct occ_message *message, __u32 end, int sends)
+				       const struct occ_message *message,
+				       const struct occ_operations_run *run, __u32 end, int sends)
 {
 	occ_count(end, OCC_COUNTER_SKIPPED);
 	switch (stepwise_verdict(end)) {
 	case STEPWISE_REPLY:
-		return occ_xdp_reply(context, udp_offset, message, sends);
+		return occ_xdp_reply(context, udp_offset, message, run, sends);
 	case STEPWISE_FORWARD:
+		if (run->count.value)
+			return XDP_DROP; /* the daemon handles one operation at a time */
 		return occ_xdp_forward(context, udp_offset, message, sends);
 	default:
 		return XDP_DROP;
@@ -346,6 +497,9 @@ static __always_inline int occ_xdp_end(struct xdp_md *context, __u32 udp_offset,
 /*
  * A foreign or malformed packet returns early. If it shared an exit with the sections, clang would
  * clear the whole message before each check of the frame.
+ *
+ * A message with operations is longer than others, so it seems malformed here. Then the next
+ * program looks at it, and other messages take no instruction for it.
  */
 SEC("xdp")
 int occ_xdp(struct xdp_md *context)
@@ -353,10 +507,52 @@ int occ_xdp(struct xdp_md *context)
 	struct occ_env environment = {};
 	const unsigned char *payload = NULL;
 	struct occ_message message;
+	struct occ_operations_run run = {}; /* none */
 	__u32 udp_offset = 0;
 
 	switch (stepwise_parse_tailed(context, OCC_PORT, OCC_WIRE_SIZE, occ_message_tail_size,
 				      &udp_offset, &payload)) {
+	case STEPWISE_FOREIGN:
+		return occ_xdp_leave(stepwise_end(STEPWISE_FORWARD, OCC_COUNTER_FOREIGN));
+	case STEPWISE_MALFORMED:
+		stepwise_gather(context);
+		return occ_xdp_leave(stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		stepwise_gather(context); /* which looks first whether it is as long as it says */
+		return occ_xdp_leave(stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED_CHECKSUM));
+	case STEPWISE_OURS:
+		break;
+	}
+	if (!occ_message_decode(payload, &message))
+		return occ_xdp_leave(stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED));
+	if (occ_message_operations(payload)) /* it says that it has some, and is too short for any
+					      */
+		return occ_xdp_leave(stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED));
+	if (!occ_message_tail_size(payload) && stepwise_put_off(context, message.slot))
+		return XDP_REDIRECT;
+	environment.now = occ_now();
+	return occ_xdp_end(context, udp_offset, &message, &run,
+			   stepwise_hide(occ_run_xdp(NULL, &message, &environment, &run, false)),
+			   XDP_TX);
+}
+
+/* Runs the hook for a message with operations, which is in a map because the stack has no room for
+ * it. */
+SEC("xdp")
+int occ_gathered(struct xdp_md *context)
+{
+	struct occ_env environment = {};
+	const unsigned char *payload = NULL;
+	struct occ_operations_run run = { .packet = context };
+	struct occ_operations *operations = occ_operations_of(&run);
+	struct occ_message *message;
+	__u32 udp_offset = 0, count = 0;
+
+	if (!operations)
+		return XDP_ABORTED;
+	message = &operations->whole;
+	switch (stepwise_parse_gathered(context, OCC_PORT, OCC_WIRE_SIZE, &occ_gathering,
+					&udp_offset, &payload, &count)) {
 	case STEPWISE_FOREIGN:
 		return occ_xdp_leave(stepwise_end(STEPWISE_FORWARD, OCC_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
@@ -366,13 +562,15 @@ int occ_xdp(struct xdp_md *context)
 	case STEPWISE_OURS:
 		break;
 	}
-	if (!occ_message_decode(payload, &message))
+	if (!occ_message_decode(payload, message))
 		return occ_xdp_leave(stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED));
-	if (!occ_message_tail_size(payload) && stepwise_put_off(context, message.slot))
-		return XDP_REDIRECT;
 	environment.now = occ_now();
-	return occ_xdp_end(context, udp_offset, &message,
-			   stepwise_hide(occ_run_xdp(NULL, &message, &environment)), XDP_TX);
+	run.count.value = stepwise_hide_zero(count);
+	stepwise_for_each(stepwise_calls(run.count.value, STEPWISE_LOOKED_AT_TOGETHER),
+			  occ_operations_touch, &run);
+	return occ_xdp_end(context, udp_offset, message, &run,
+			   stepwise_hide(occ_run_xdp(NULL, message, &environment, &run, true)),
+			   XDP_TX);
 }
 
 /* Reads the cells of `bucket` that the packets in the queue will access. */
@@ -399,6 +597,7 @@ int occ_ahead(struct xdp_md *context)
 	struct occ_env environment = {};
 	struct occ_message message;
 	const unsigned char *payload;
+	struct occ_operations_run run = {}; /* none: such a packet is never put off */
 	__u32 udp_offset = 0;
 
 	occ_read_ahead();
@@ -406,8 +605,9 @@ int occ_ahead(struct xdp_md *context)
 	if (!payload || !occ_message_decode(payload, &message))
 		return occ_xdp_leave(stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED));
 	environment.now = occ_now();
-	return occ_xdp_end(context, udp_offset, &message,
-			   stepwise_hide(occ_run_xdp(NULL, &message, &environment)), XDP_PASS);
+	return occ_xdp_end(context, udp_offset, &message, &run,
+			   stepwise_hide(occ_run_xdp(NULL, &message, &environment, &run, false)),
+			   XDP_PASS);
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */

@@ -14,7 +14,7 @@
 #include "bpf/stepwise_c.h"
 
 #define OCC_PORT 20234
-#define OCC_WIRE_SIZE 107
+#define OCC_WIRE_SIZE 108
 #define OCC_WIRE_KIND 0 /* 1 byte */
 #define OCC_WIRE_CLIENT 1 /* 2 bytes */
 #define OCC_WIRE_SEQUENCE 3 /* 4 bytes */
@@ -26,18 +26,19 @@
 #define OCC_WIRE_VERSION 26 /* 4 bytes */
 #define OCC_WIRE_LENGTH 30 /* 2 bytes */
 #define OCC_WIRE_VALUE 32 /* 40 bytes */
-#define OCC_WIRE_EPOCH 72 /* 4 bytes */
-#define OCC_WIRE_WAY 76 /* 1 byte */
-#define OCC_WIRE_VICTIM 77 /* 8 bytes */
-#define OCC_WIRE_EVICTS 85 /* 1 byte */
-#define OCC_WIRE_FOUND 86 /* 1 byte */
-#define OCC_WIRE_OLD 87 /* 1 byte */
-#define OCC_WIRE_ENTRY 88 /* 1 byte */
-#define OCC_WIRE_FILTER 89 /* 8 bytes */
-#define OCC_WIRE_SPOT 97 /* 1 byte */
-#define OCC_WIRE_GENERATION 98 /* 4 bytes */
-#define OCC_WIRE_FORMER 102 /* 1 byte */
-#define OCC_WIRE_EXPECTED 103 /* 4 bytes */
+#define OCC_WIRE_COUNT 72 /* 1 byte */
+#define OCC_WIRE_EPOCH 73 /* 4 bytes */
+#define OCC_WIRE_WAY 77 /* 1 byte */
+#define OCC_WIRE_VICTIM 78 /* 8 bytes */
+#define OCC_WIRE_EVICTS 86 /* 1 byte */
+#define OCC_WIRE_FOUND 87 /* 1 byte */
+#define OCC_WIRE_OLD 88 /* 1 byte */
+#define OCC_WIRE_ENTRY 89 /* 1 byte */
+#define OCC_WIRE_FILTER 90 /* 8 bytes */
+#define OCC_WIRE_SPOT 98 /* 1 byte */
+#define OCC_WIRE_GENERATION 99 /* 4 bytes */
+#define OCC_WIRE_FORMER 103 /* 1 byte */
+#define OCC_WIRE_EXPECTED 104 /* 4 bytes */
 #define OCC_CAPACITY_CREDENTIAL 16384
 #define OCC_CAPACITY_SESSION 16384
 #define OCC_CAPACITY_BUCKET 1048576
@@ -45,6 +46,7 @@
 #define OCC_CAPACITY_SHELF 512
 #define OCC_CAPACITY_TAIL 512
 #define OCC_CAPACITY_ANSWER 16384
+#define OCC_CAPACITY_NOTED 262144
 #define OCC_CAPACITY_ROW 4096
 #define OCC_CAPACITY_TRANSACTION 16384
 #define OCC_CAPACITY_INTENT 65536
@@ -63,12 +65,25 @@
 #define OCC_EPOCH_MODULUS 4294967296ULL
 #define OCC_GENERATION_MODULUS 1073741824
 #define OCC_FILTER_BITS 64
+#define OCC_OPERATIONS 16
+#define OCC_NOTES 262144
+#define OCC_TAG_MODULUS 536870912
 #define OCC_INTENTS 4
 #define OCC_ALL_INTENTS 65536
 #define OCC_TICK_NS 134217728
-#define OCC_TERMS 0x9f75197d165d0d06ULL
+#define OCC_TERMS 0xd2348aa1e7c0ad97ULL
 #define OCC_TAIL_OVER 40
 #define OCC_TAIL_MAX 1024
+#define OCC_OPERATIONS_MAX 16
+#define OCC_OPERATION_SIZE 58
+#define OCC_OPERATION_KIND 0 /* 1 byte */
+#define OCC_OPERATION_PLACE 1 /* 1 byte */
+#define OCC_OPERATION_DELETES 2 /* 1 byte */
+#define OCC_OPERATION_LOCKED 3 /* 1 byte */
+#define OCC_OPERATION_KEY 4 /* 8 bytes */
+#define OCC_OPERATION_VERSION 12 /* 4 bytes */
+#define OCC_OPERATION_LENGTH 16 /* 2 bytes */
+#define OCC_OPERATION_VALUE 18 /* 40 bytes */
 
 /* --- Types ------------------------------------------------------------------- */
 
@@ -108,6 +123,10 @@ enum occ_message_kind {
 	OCC_MESSAGE_KIND_ABSENT,
 	OCC_MESSAGE_KIND_NO_ROOM,
 	OCC_MESSAGE_KIND_TOO_LONG,
+	OCC_MESSAGE_KIND_FETCH,
+	OCC_MESSAGE_KIND_GATHER,
+	OCC_MESSAGE_KIND_FETCHED,
+	OCC_MESSAGE_KIND_GATHERED,
 	OCC_MESSAGE_KIND_LOCK,
 	OCC_MESSAGE_KIND_COMMIT,
 	OCC_MESSAGE_KIND_ABORT,
@@ -131,6 +150,14 @@ enum occ_page_spilled_element_mark {
 	OCC_PAGE_SPILLED_ELEMENT_MARK_JOINING,
 	OCC_PAGE_SPILLED_ELEMENT_MARK_HELD,
 	OCC_PAGE_SPILLED_ELEMENT_MARK_LEAVING,
+} __attribute__((packed));
+
+enum occ_noted_outcome {
+	OCC_NOTED_OUTCOME_ALONE,
+	OCC_NOTED_OUTCOME_DONE,
+	OCC_NOTED_OUTCOME_REFUSED,
+	OCC_NOTED_OUTCOME_TOO_LONG,
+	OCC_NOTED_OUTCOME_BARRED,
 } __attribute__((packed));
 
 enum occ_row_fate {
@@ -242,6 +269,12 @@ struct occ_answer_cell {
 	__u32 version;
 };
 
+struct occ_noted_cell {
+	__u32 tag;
+	__u32 version;
+	enum occ_noted_outcome outcome;
+};
+
 struct occ_row_cell {
 	__u64 key;
 	__u32 version;
@@ -290,6 +323,7 @@ struct occ_message {
 	__u32 version;
 	__u16 length;
 	struct occ_bytes_40 value;
+	__u8 count;
 	__u8 place;
 	bool deletes;
 	bool locked;
@@ -317,6 +351,8 @@ struct occ_message {
 	bool moved;
 	bool claimed;
 	bool done;
+	__u32 note;
+	bool overtaken;
 	__u16 line;
 	bool lives;
 	bool spills;
@@ -333,6 +369,7 @@ struct occ_env {
 	__u16 peer;
 	__u64 token;
 	bool validated;
+	__u8 position;
 	__u64 random;
 	__u32 index;
 };
@@ -397,6 +434,21 @@ static __always_inline struct occ_answer_cell occ_answer_cell_unpack(__u64 word)
 	};
 }
 
+/* A word: bits from the lowest, tag 29, version 32, outcome 3. */
+static __always_inline __u64 occ_noted_cell_pack(const struct occ_noted_cell *cell)
+{
+	return (__u64)cell->tag | (__u64)cell->version << 29 | (__u64)cell->outcome << 61;
+}
+
+static __always_inline struct occ_noted_cell occ_noted_cell_unpack(__u64 word)
+{
+	return (struct occ_noted_cell){
+		.tag = word & 0x1fffffff,
+		.version = word >> 29 & 0xffffffff,
+		.outcome = (enum occ_noted_outcome)(word >> 61 & 0x7),
+	};
+}
+
 /* A word: bits from the lowest, verdict 2, ways.items 16. */
 static __always_inline __u64 occ_transaction_cell_pack(const struct occ_transaction_cell *cell)
 {
@@ -432,8 +484,10 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, /* Drop, SessionSteps.tla:129 */
 	OCC_LEAF_BEGIN_15, /* Reply, SessionSteps.tla:133 */
 	OCC_LEAF_BEGIN_16, /* Reply, SessionSteps.tla:139 */
-	OCC_LEAF_RECALL_MOVED_ON, /* Drop, StoreSteps.tla:436 */
-	OCC_LEAF_RECALL_3, /* Reply, StoreSteps.tla:437 */
+	OCC_LEAF_RECALL_ONE_MOVED_ON, /* Drop, StoreSteps.tla:438 */
+	OCC_LEAF_RECALL_ONE_4, /* Reply, StoreSteps.tla:439 */
+	OCC_LEAF_RECALLED_MOVED_PAST, /* Drop, StoreSteps.tla:482 */
+	OCC_LEAF_RECALLED_3, /* Reply, StoreSteps.tla:483 */
 	OCC_LEAF_END_1, /* Reply, SessionSteps.tla:154 */
 	OCC_LEAF_END_2, /* Reply, SessionSteps.tla:156 */
 	OCC_LEAF_END_3, /* Forward, SessionSteps.tla:158 */
@@ -446,55 +500,102 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_8, /* Continue, SessionSteps.tla:119 */
 	OCC_LEAF_BEGIN_RECALLED, /* Continue, SessionSteps.tla:126 */
 	OCC_LEAF_BEGIN_17, /* Continue, SessionSteps.tla:144 */
-	OCC_LEAF_RECALL_1, /* Continue, StoreSteps.tla:435 */
-	OCC_LEAF_ENTER_PLACE_TAKEN, /* Continue, OccSteps.tla:57 */
-	OCC_LEAF_ENTER_UNSETTLED, /* Continue, OccSteps.tla:58 */
-	OCC_LEAF_ENTER_LOCK_TOO_LONG, /* Continue, OccSteps.tla:59 */
-	OCC_LEAF_ENTER_4, /* Continue, OccSteps.tla:60 */
-	OCC_LEAF_ENTER_5, /* Continue, OccSteps.tla:63 */
-	OCC_LEAF_ENTER_NOT_TO_COMMIT, /* Continue, OccSteps.tla:64 */
-	OCC_LEAF_ENTER_NOT_TO_ABORT, /* Continue, OccSteps.tla:66 */
-	OCC_LEAF_ENTER_8, /* Continue, OccSteps.tla:67 */
-	OCC_LEAF_ENTER_NOTHING_TO_ABORT, /* Continue, OccSteps.tla:68 */
-	OCC_LEAF_NOTE_1, /* Continue, OccSteps.tla:74 */
-	OCC_LEAF_NOTE_2, /* Continue, OccSteps.tla:76 */
-	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_ON_OCC_REQUEST_4, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_ON_OCC_REQUEST_5, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_ON_OCC_REQUEST_6, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_ON_OCC_REQUEST_7, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED, /* Continue, OccSteps.tla:127 */
-	OCC_LEAF_ON_OCC_REQUEST_11, /* Continue, OccSteps.tla:129 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE, /* Continue, OccSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK, /* Continue, OccSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_14, /* Continue, OccSteps.tla:145 */
-	OCC_LEAF_ON_OCC_REQUEST_15, /* Continue, OccSteps.tla:147 */
-	OCC_LEAF_ON_OCC_REQUEST_16, /* Continue, OccSteps.tla:182 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED, /* Continue, OccSteps.tla:184 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE, /* Continue, OccSteps.tla:186 */
-	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG, /* Continue, StoreSteps.tla:182 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ, /* Continue, StoreSteps.tla:163 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITTEN, /* Continue, StoreSteps.tla:167 */
-	OCC_LEAF_ON_OCC_REQUEST_22, /* Continue, StoreSteps.tla:130 */
-	OCC_LEAF_ON_OCC_REQUEST_23, /* Continue, StoreSteps.tla:134 */
-	OCC_LEAF_ON_OCC_REQUEST_24, /* Continue, StoreSteps.tla:137 */
-	OCC_LEAF_ON_OCC_REQUEST_25, /* Continue, StoreSteps.tla:138 */
-	OCC_LEAF_ON_OCC_REQUEST_26, /* Continue, StoreSteps.tla:140 */
-	OCC_LEAF_ON_OCC_REQUEST_27, /* Continue, StoreSteps.tla:142 */
-	OCC_LEAF_ON_OCC_REQUEST_28, /* Continue, StoreSteps.tla:144 */
-	OCC_LEAF_ON_OCC_REQUEST_29, /* Continue, StoreSteps.tla:188 */
-	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED, /* Continue, StoreSteps.tla:190 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED, /* Continue, StoreSteps.tla:192 */
-	OCC_LEAF_ON_OCC_REQUEST_32, /* Continue, StoreSteps.tla:194 */
-	OCC_LEAF_ON_OCC_REQUEST_FULL, /* Continue, StoreSteps.tla:197 */
-	OCC_LEAF_LEAVE_1, /* Continue, OccSteps.tla:85 */
-	OCC_LEAF_LEAVE_2, /* Continue, OccSteps.tla:86 */
-	OCC_LEAF_LEAVE_3, /* Continue, OccSteps.tla:87 */
-	OCC_LEAF_REMEMBER_1, /* Continue, StoreSteps.tla:441 */
-	OCC_LEAF_REMEMBER_2, /* Continue, StoreSteps.tla:442 */
+	OCC_LEAF_RECALL_ONE_SEVERAL, /* Continue, StoreSteps.tla:478 */
+	OCC_LEAF_RECALL_ONE_2, /* Continue, StoreSteps.tla:437 */
+	OCC_LEAF_NOTE_PLACE_1, /* Continue, StoreSteps.tla:462 */
+	OCC_LEAF_RECOLLECT_1, /* Continue, OccSteps.tla:232 */
+	OCC_LEAF_RECOLLECT_OVERTAKEN, /* Continue, StoreSteps.tla:472 */
+	OCC_LEAF_RECOLLECT_3, /* Continue, StoreSteps.tla:473 */
+	OCC_LEAF_RECOLLECT_4, /* Continue, StoreSteps.tla:474 */
+	OCC_LEAF_RECOLLECT_5, /* Continue, StoreSteps.tla:475 */
+	OCC_LEAF_RECOLLECT_STILL_ALONE, /* Continue, StoreSteps.tla:476 */
+	OCC_LEAF_ENTER_PLACE_TAKEN, /* Continue, OccSteps.tla:65 */
+	OCC_LEAF_ENTER_UNSETTLED, /* Continue, OccSteps.tla:66 */
+	OCC_LEAF_ENTER_LOCK_TOO_LONG, /* Continue, OccSteps.tla:67 */
+	OCC_LEAF_ENTER_4, /* Continue, OccSteps.tla:68 */
+	OCC_LEAF_ENTER_5, /* Continue, OccSteps.tla:71 */
+	OCC_LEAF_ENTER_NOT_TO_COMMIT, /* Continue, OccSteps.tla:72 */
+	OCC_LEAF_ENTER_NOT_TO_ABORT, /* Continue, OccSteps.tla:74 */
+	OCC_LEAF_ENTER_8, /* Continue, OccSteps.tla:75 */
+	OCC_LEAF_ENTER_NOTHING_TO_ABORT, /* Continue, OccSteps.tla:76 */
+	OCC_LEAF_NOTE_1, /* Continue, OccSteps.tla:82 */
+	OCC_LEAF_NOTE_2, /* Continue, OccSteps.tla:84 */
+	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED, /* Continue, OccSteps.tla:168 */
+	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE, /* Continue, OccSteps.tla:170 */
+	OCC_LEAF_ON_OCC_REQUEST_4, /* Continue, OccSteps.tla:172 */
+	OCC_LEAF_ON_OCC_REQUEST_5, /* Continue, OccSteps.tla:174 */
+	OCC_LEAF_ON_OCC_REQUEST_6, /* Continue, OccSteps.tla:176 */
+	OCC_LEAF_ON_OCC_REQUEST_7, /* Continue, OccSteps.tla:178 */
+	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY, /* Continue, OccSteps.tla:131 */
+	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION, /* Continue, OccSteps.tla:133 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED, /* Continue, OccSteps.tla:135 */
+	OCC_LEAF_ON_OCC_REQUEST_11, /* Continue, OccSteps.tla:137 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE, /* Continue, OccSteps.tla:150 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK, /* Continue, OccSteps.tla:152 */
+	OCC_LEAF_ON_OCC_REQUEST_14, /* Continue, OccSteps.tla:154 */
+	OCC_LEAF_ON_OCC_REQUEST_15, /* Continue, OccSteps.tla:156 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED, /* Continue, OccSteps.tla:197 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE, /* Continue, OccSteps.tla:199 */
+	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG, /* Continue, StoreSteps.tla:184 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ, /* Continue, StoreSteps.tla:165 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITTEN, /* Continue, StoreSteps.tla:169 */
+	OCC_LEAF_ON_OCC_REQUEST_22, /* Continue, StoreSteps.tla:132 */
+	OCC_LEAF_ON_OCC_REQUEST_23, /* Continue, StoreSteps.tla:136 */
+	OCC_LEAF_ON_OCC_REQUEST_24, /* Continue, StoreSteps.tla:139 */
+	OCC_LEAF_ON_OCC_REQUEST_25, /* Continue, StoreSteps.tla:140 */
+	OCC_LEAF_ON_OCC_REQUEST_26, /* Continue, StoreSteps.tla:142 */
+	OCC_LEAF_ON_OCC_REQUEST_27, /* Continue, StoreSteps.tla:144 */
+	OCC_LEAF_ON_OCC_REQUEST_28, /* Continue, StoreSteps.tla:146 */
+	OCC_LEAF_ON_OCC_REQUEST_29, /* Continue, StoreSteps.tla:190 */
+	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED, /* Continue, StoreSteps.tla:192 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED, /* Continue, StoreSteps.tla:194 */
+	OCC_LEAF_ON_OCC_REQUEST_32, /* Continue, StoreSteps.tla:196 */
+	OCC_LEAF_ON_OCC_REQUEST_FULL, /* Continue, StoreSteps.tla:199 */
+	OCC_LEAF_LEAVE_1, /* Continue, OccSteps.tla:93 */
+	OCC_LEAF_LEAVE_2, /* Continue, OccSteps.tla:94 */
+	OCC_LEAF_LEAVE_3, /* Continue, OccSteps.tla:95 */
+	OCC_LEAF_ON_FETCHED_20, /* Continue, StoreSteps.tla:187 */
+	OCC_LEAF_ON_FETCHED_21, /* Continue, StoreSteps.tla:132 */
+	OCC_LEAF_ON_FETCHED_22, /* Continue, StoreSteps.tla:136 */
+	OCC_LEAF_ON_FETCHED_28, /* Continue, StoreSteps.tla:190 */
+	OCC_LEAF_ON_FETCHED_NEVER_SPILLED, /* Continue, StoreSteps.tla:192 */
+	OCC_LEAF_ON_FETCHED_NOT_A_GET, /* Continue, OccSteps.tla:216 */
+	OCC_LEAF_ON_GATHERED_NOTHING_PINNED, /* Continue, OccSteps.tla:168 */
+	OCC_LEAF_ON_GATHERED_STILL_GONE, /* Continue, OccSteps.tla:170 */
+	OCC_LEAF_ON_GATHERED_4, /* Continue, OccSteps.tla:172 */
+	OCC_LEAF_ON_GATHERED_5, /* Continue, OccSteps.tla:174 */
+	OCC_LEAF_ON_GATHERED_6, /* Continue, OccSteps.tla:176 */
+	OCC_LEAF_ON_GATHERED_7, /* Continue, OccSteps.tla:178 */
+	OCC_LEAF_ON_GATHERED_LOCKED_ALREADY, /* Continue, OccSteps.tla:131 */
+	OCC_LEAF_ON_GATHERED_OTHER_VERSION, /* Continue, OccSteps.tla:133 */
+	OCC_LEAF_ON_GATHERED_TAIL_LOCKED, /* Continue, OccSteps.tla:135 */
+	OCC_LEAF_ON_GATHERED_11, /* Continue, OccSteps.tla:137 */
+	OCC_LEAF_ON_GATHERED_NOT_THERE, /* Continue, OccSteps.tla:150 */
+	OCC_LEAF_ON_GATHERED_NO_WAY_TO_LOCK, /* Continue, OccSteps.tla:152 */
+	OCC_LEAF_ON_GATHERED_14, /* Continue, OccSteps.tla:154 */
+	OCC_LEAF_ON_GATHERED_15, /* Continue, OccSteps.tla:156 */
+	OCC_LEAF_ON_GATHERED_NOT_FOR_ONE, /* Continue, OccSteps.tla:195 */
+	OCC_LEAF_ON_GATHERED_WRITE_OF_LOCKED, /* Continue, OccSteps.tla:197 */
+	OCC_LEAF_ON_GATHERED_NO_WAY_TO_WRITE, /* Continue, OccSteps.tla:199 */
+	OCC_LEAF_ON_GATHERED_TOO_LONG, /* Continue, StoreSteps.tla:184 */
+	OCC_LEAF_ON_GATHERED_20, /* Continue, StoreSteps.tla:187 */
+	OCC_LEAF_ON_GATHERED_21, /* Continue, StoreSteps.tla:132 */
+	OCC_LEAF_ON_GATHERED_22, /* Continue, StoreSteps.tla:136 */
+	OCC_LEAF_ON_GATHERED_23, /* Continue, StoreSteps.tla:139 */
+	OCC_LEAF_ON_GATHERED_24, /* Continue, StoreSteps.tla:140 */
+	OCC_LEAF_ON_GATHERED_25, /* Continue, StoreSteps.tla:142 */
+	OCC_LEAF_ON_GATHERED_26, /* Continue, StoreSteps.tla:144 */
+	OCC_LEAF_ON_GATHERED_27, /* Continue, StoreSteps.tla:146 */
+	OCC_LEAF_ON_GATHERED_28, /* Continue, StoreSteps.tla:190 */
+	OCC_LEAF_ON_GATHERED_NEVER_SPILLED, /* Continue, StoreSteps.tla:192 */
+	OCC_LEAF_ON_GATHERED_NOT_SPILLED, /* Continue, StoreSteps.tla:194 */
+	OCC_LEAF_ON_GATHERED_31, /* Continue, StoreSteps.tla:196 */
+	OCC_LEAF_ON_GATHERED_FULL, /* Continue, StoreSteps.tla:199 */
+	OCC_LEAF_NOTE_OUTCOME_1, /* Continue, OccSteps.tla:224 */
+	OCC_LEAF_CONCLUDE_1, /* Continue, StoreSteps.tla:486 */
+	OCC_LEAF_CONCLUDE_2, /* Continue, StoreSteps.tla:487 */
+	OCC_LEAF_REMEMBER_1, /* Continue, StoreSteps.tla:443 */
+	OCC_LEAF_REMEMBER_2, /* Continue, StoreSteps.tla:444 */
 	OCC_LEAF_CONFIRM_2, /* Continue, SessionSteps.tla:195 */
 	OCC_LEAF_CONFIRM_3, /* Continue, SessionSteps.tla:196 */
 	OCC_LEAF_RESUME_1, /* Continue, SessionSteps.tla:201 */
@@ -502,132 +603,132 @@ enum occ_leaf {
 	OCC_LEAF_RESUME_3, /* Continue, SessionSteps.tla:208 */
 	OCC_LEAF_ISSUE_1, /* Continue, SessionSteps.tla:213 */
 	OCC_LEAF_ISSUE_2, /* Continue, SessionSteps.tla:214 */
-	OCC_LEAF_CLAIM_1, /* Continue, StoreSteps.tla:331 */
-	OCC_LEAF_CLAIM_OVERWRITTEN, /* Continue, StoreSteps.tla:332 */
-	OCC_LEAF_CLAIM_3, /* Continue, StoreSteps.tla:333 */
-	OCC_LEAF_LIFT_1, /* Continue, StoreSteps.tla:289 */
-	OCC_LEAF_LIFT_2, /* Continue, StoreSteps.tla:296 */
-	OCC_LEAF_LIFT_REPLACED, /* Continue, StoreSteps.tla:297 */
-	OCC_LEAF_LIFT_4, /* Continue, StoreSteps.tla:299 */
-	OCC_LEAF_STOW_PAGE_FULL, /* Continue, StoreSteps.tla:320 */
-	OCC_LEAF_STOW_ENTRY_TAKEN, /* Continue, StoreSteps.tla:321 */
-	OCC_LEAF_STOW_3, /* Continue, StoreSteps.tla:322 */
-	OCC_LEAF_STOW_OLD_ONE_GONE, /* Continue, StoreSteps.tla:323 */
-	OCC_LEAF_STOW_5, /* Continue, StoreSteps.tla:324 */
-	OCC_LEAF_STOW_6, /* Continue, StoreSteps.tla:325 */
-	OCC_LEAF_STOW_OLD_ONE_MOVED, /* Continue, StoreSteps.tla:326 */
-	OCC_LEAF_STOW_8, /* Continue, StoreSteps.tla:327 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED, /* Continue, OccSteps.tla:127 */
-	OCC_LEAF_ON_OCC_COMPLETION_4, /* Continue, OccSteps.tla:129 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE, /* Continue, OccSteps.tla:206 */
-	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER, /* Continue, OccSteps.tla:208 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND, /* Continue, OccSteps.tla:210 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK, /* Continue, OccSteps.tla:212 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY, /* Continue, OccSteps.tla:214 */
-	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE, /* Continue, OccSteps.tla:216 */
-	OCC_LEAF_ON_OCC_COMPLETION_11, /* Continue, OccSteps.tla:218 */
-	OCC_LEAF_ON_OCC_COMPLETION_12, /* Continue, OccSteps.tla:218 */
-	OCC_LEAF_ON_OCC_COMPLETION_13, /* Continue, OccSteps.tla:220 */
-	OCC_LEAF_ON_OCC_COMPLETION_14, /* Continue, OccSteps.tla:220 */
-	OCC_LEAF_ON_OCC_COMPLETION_15, /* Continue, OccSteps.tla:231 */
-	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED, /* Continue, OccSteps.tla:233 */
-	OCC_LEAF_ON_OCC_COMPLETION_17, /* Continue, OccSteps.tla:236 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE, /* Continue, OccSteps.tla:237 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT, /* Continue, StoreSteps.tla:352 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED, /* Continue, StoreSteps.tla:352 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL, /* Continue, StoreSteps.tla:377 */
-	OCC_LEAF_ON_OCC_COMPLETION_23, /* Continue, StoreSteps.tla:130 */
-	OCC_LEAF_ON_OCC_COMPLETION_24, /* Continue, StoreSteps.tla:134 */
-	OCC_LEAF_ON_OCC_COMPLETION_25, /* Continue, StoreSteps.tla:137 */
-	OCC_LEAF_ON_OCC_COMPLETION_26, /* Continue, StoreSteps.tla:138 */
-	OCC_LEAF_ON_OCC_COMPLETION_27, /* Continue, StoreSteps.tla:140 */
-	OCC_LEAF_ON_OCC_COMPLETION_28, /* Continue, StoreSteps.tla:142 */
-	OCC_LEAF_ON_OCC_COMPLETION_29, /* Continue, StoreSteps.tla:144 */
-	OCC_LEAF_ON_OCC_COMPLETION_LATE, /* Continue, StoreSteps.tla:381 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER, /* Continue, StoreSteps.tla:383 */
-	OCC_LEAF_ON_OCC_COMPLETION_32, /* Continue, StoreSteps.tla:385 */
-	OCC_LEAF_ON_OCC_COMPLETION_33, /* Continue, StoreSteps.tla:387 */
-	OCC_LEAF_ON_OCC_COMPLETION_34, /* Continue, StoreSteps.tla:389 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED, /* Continue, StoreSteps.tla:392 */
-	OCC_LEAF_ON_OCC_COMPLETION_37, /* Continue, StoreSteps.tla:396 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED, /* Continue, StoreSteps.tla:399 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2, /* Continue, StoreSteps.tla:352 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2, /* Continue, StoreSteps.tla:352 */
-	OCC_LEAF_ON_OCC_COMPLETION_41, /* Continue, StoreSteps.tla:403 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY, /* Continue, StoreSteps.tla:405 */
-	OCC_LEAF_ON_OCC_COMPLETION_43, /* Continue, StoreSteps.tla:407 */
-	OCC_LEAF_ON_OCC_COMPLETION_44, /* Continue, StoreSteps.tla:409 */
-	OCC_LEAF_SETTLE_1, /* Continue, StoreSteps.tla:419 */
-	OCC_LEAF_SETTLE_2, /* Continue, StoreSteps.tla:420 */
-	OCC_LEAF_SETTLE_3, /* Continue, StoreSteps.tla:421 */
-	OCC_LEAF_SETTLE_4, /* Continue, StoreSteps.tla:422 */
-	OCC_LEAF_SHELVE_1, /* Continue, StoreSteps.tla:426 */
-	OCC_LEAF_SHELVE_2, /* Continue, StoreSteps.tla:427 */
-	OCC_LEAF_SHELVE_3, /* Continue, StoreSteps.tla:428 */
-	OCC_LEAF_FIND_1, /* Reply, StoreSteps.tla:227 */
-	OCC_LEAF_FIND_2, /* Reply, StoreSteps.tla:227 */
-	OCC_LEAF_FIND_3, /* Reply, StoreSteps.tla:227 */
-	OCC_LEAF_FIND_4, /* Reply, StoreSteps.tla:227 */
-	OCC_LEAF_FIND_NOT_FORWARDED, /* Drop, StoreSteps.tla:228 */
-	OCC_LEAF_FIND_NOT_SEEN, /* Drop, StoreSteps.tla:229 */
-	OCC_LEAF_FIND_7, /* Continue, StoreSteps.tla:231 */
-	OCC_LEAF_FIND_ON_ITS_WAY, /* Drop, StoreSteps.tla:233 */
-	OCC_LEAF_FIND_9, /* Continue, StoreSteps.tla:213 */
-	OCC_LEAF_FIND_10, /* Reply, StoreSteps.tla:213 */
-	OCC_LEAF_FIND_11, /* Continue, StoreSteps.tla:213 */
-	OCC_LEAF_FIND_12, /* Reply, StoreSteps.tla:213 */
-	OCC_LEAF_FIND_PINNED_ELSEWHERE, /* Reply, StoreSteps.tla:244 */
-	OCC_LEAF_FIND_14, /* Reply, StoreSteps.tla:246 */
-	OCC_LEAF_FIND_15, /* Continue, StoreSteps.tla:213 */
-	OCC_LEAF_FIND_16, /* Reply, StoreSteps.tla:213 */
-	OCC_LEAF_RESERVE_1, /* Continue, StoreSteps.tla:261 */
-	OCC_LEAF_RESERVE_SHELF_FULL, /* Continue, StoreSteps.tla:262 */
-	OCC_LEAF_RESERVE_3, /* Continue, StoreSteps.tla:263 */
-	OCC_LEAF_KEEP_1, /* Reply, StoreSteps.tla:267 */
-	OCC_LEAF_KEEP_2, /* Reply, StoreSteps.tla:270 */
-	OCC_LEAF_KEEP_ELSEWHERE, /* Reply, StoreSteps.tla:271 */
-	OCC_LEAF_KEEP_4, /* Reply, StoreSteps.tla:272 */
+	OCC_LEAF_CLAIM_1, /* Continue, StoreSteps.tla:333 */
+	OCC_LEAF_CLAIM_OVERWRITTEN, /* Continue, StoreSteps.tla:334 */
+	OCC_LEAF_CLAIM_3, /* Continue, StoreSteps.tla:335 */
+	OCC_LEAF_LIFT_1, /* Continue, StoreSteps.tla:291 */
+	OCC_LEAF_LIFT_2, /* Continue, StoreSteps.tla:298 */
+	OCC_LEAF_LIFT_REPLACED, /* Continue, StoreSteps.tla:299 */
+	OCC_LEAF_LIFT_4, /* Continue, StoreSteps.tla:301 */
+	OCC_LEAF_STOW_PAGE_FULL, /* Continue, StoreSteps.tla:322 */
+	OCC_LEAF_STOW_ENTRY_TAKEN, /* Continue, StoreSteps.tla:323 */
+	OCC_LEAF_STOW_3, /* Continue, StoreSteps.tla:324 */
+	OCC_LEAF_STOW_OLD_ONE_GONE, /* Continue, StoreSteps.tla:325 */
+	OCC_LEAF_STOW_5, /* Continue, StoreSteps.tla:326 */
+	OCC_LEAF_STOW_6, /* Continue, StoreSteps.tla:327 */
+	OCC_LEAF_STOW_OLD_ONE_MOVED, /* Continue, StoreSteps.tla:328 */
+	OCC_LEAF_STOW_8, /* Continue, StoreSteps.tla:329 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY, /* Continue, OccSteps.tla:131 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION, /* Continue, OccSteps.tla:133 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED, /* Continue, OccSteps.tla:135 */
+	OCC_LEAF_ON_OCC_COMPLETION_4, /* Continue, OccSteps.tla:137 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE, /* Continue, OccSteps.tla:258 */
+	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER, /* Continue, OccSteps.tla:260 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND, /* Continue, OccSteps.tla:262 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK, /* Continue, OccSteps.tla:264 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY, /* Continue, OccSteps.tla:266 */
+	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE, /* Continue, OccSteps.tla:268 */
+	OCC_LEAF_ON_OCC_COMPLETION_11, /* Continue, OccSteps.tla:270 */
+	OCC_LEAF_ON_OCC_COMPLETION_12, /* Continue, OccSteps.tla:270 */
+	OCC_LEAF_ON_OCC_COMPLETION_13, /* Continue, OccSteps.tla:272 */
+	OCC_LEAF_ON_OCC_COMPLETION_14, /* Continue, OccSteps.tla:272 */
+	OCC_LEAF_ON_OCC_COMPLETION_15, /* Continue, OccSteps.tla:283 */
+	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED, /* Continue, OccSteps.tla:285 */
+	OCC_LEAF_ON_OCC_COMPLETION_17, /* Continue, OccSteps.tla:288 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE, /* Continue, OccSteps.tla:289 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT, /* Continue, StoreSteps.tla:354 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED, /* Continue, StoreSteps.tla:354 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL, /* Continue, StoreSteps.tla:379 */
+	OCC_LEAF_ON_OCC_COMPLETION_23, /* Continue, StoreSteps.tla:132 */
+	OCC_LEAF_ON_OCC_COMPLETION_24, /* Continue, StoreSteps.tla:136 */
+	OCC_LEAF_ON_OCC_COMPLETION_25, /* Continue, StoreSteps.tla:139 */
+	OCC_LEAF_ON_OCC_COMPLETION_26, /* Continue, StoreSteps.tla:140 */
+	OCC_LEAF_ON_OCC_COMPLETION_27, /* Continue, StoreSteps.tla:142 */
+	OCC_LEAF_ON_OCC_COMPLETION_28, /* Continue, StoreSteps.tla:144 */
+	OCC_LEAF_ON_OCC_COMPLETION_29, /* Continue, StoreSteps.tla:146 */
+	OCC_LEAF_ON_OCC_COMPLETION_LATE, /* Continue, StoreSteps.tla:383 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER, /* Continue, StoreSteps.tla:385 */
+	OCC_LEAF_ON_OCC_COMPLETION_32, /* Continue, StoreSteps.tla:387 */
+	OCC_LEAF_ON_OCC_COMPLETION_33, /* Continue, StoreSteps.tla:389 */
+	OCC_LEAF_ON_OCC_COMPLETION_34, /* Continue, StoreSteps.tla:391 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED, /* Continue, StoreSteps.tla:394 */
+	OCC_LEAF_ON_OCC_COMPLETION_37, /* Continue, StoreSteps.tla:398 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED, /* Continue, StoreSteps.tla:401 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2, /* Continue, StoreSteps.tla:354 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2, /* Continue, StoreSteps.tla:354 */
+	OCC_LEAF_ON_OCC_COMPLETION_41, /* Continue, StoreSteps.tla:405 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY, /* Continue, StoreSteps.tla:407 */
+	OCC_LEAF_ON_OCC_COMPLETION_43, /* Continue, StoreSteps.tla:409 */
+	OCC_LEAF_ON_OCC_COMPLETION_44, /* Continue, StoreSteps.tla:411 */
+	OCC_LEAF_SETTLE_1, /* Continue, StoreSteps.tla:421 */
+	OCC_LEAF_SETTLE_2, /* Continue, StoreSteps.tla:422 */
+	OCC_LEAF_SETTLE_3, /* Continue, StoreSteps.tla:423 */
+	OCC_LEAF_SETTLE_4, /* Continue, StoreSteps.tla:424 */
+	OCC_LEAF_SHELVE_1, /* Continue, StoreSteps.tla:428 */
+	OCC_LEAF_SHELVE_2, /* Continue, StoreSteps.tla:429 */
+	OCC_LEAF_SHELVE_3, /* Continue, StoreSteps.tla:430 */
+	OCC_LEAF_FIND_1, /* Reply, StoreSteps.tla:229 */
+	OCC_LEAF_FIND_2, /* Reply, StoreSteps.tla:229 */
+	OCC_LEAF_FIND_3, /* Reply, StoreSteps.tla:229 */
+	OCC_LEAF_FIND_4, /* Reply, StoreSteps.tla:229 */
+	OCC_LEAF_FIND_NOT_FORWARDED, /* Drop, StoreSteps.tla:230 */
+	OCC_LEAF_FIND_NOT_SEEN, /* Drop, StoreSteps.tla:231 */
+	OCC_LEAF_FIND_7, /* Continue, StoreSteps.tla:233 */
+	OCC_LEAF_FIND_ON_ITS_WAY, /* Drop, StoreSteps.tla:235 */
+	OCC_LEAF_FIND_9, /* Continue, StoreSteps.tla:215 */
+	OCC_LEAF_FIND_10, /* Reply, StoreSteps.tla:215 */
+	OCC_LEAF_FIND_11, /* Continue, StoreSteps.tla:215 */
+	OCC_LEAF_FIND_12, /* Reply, StoreSteps.tla:215 */
+	OCC_LEAF_FIND_PINNED_ELSEWHERE, /* Reply, StoreSteps.tla:246 */
+	OCC_LEAF_FIND_14, /* Reply, StoreSteps.tla:248 */
+	OCC_LEAF_FIND_15, /* Continue, StoreSteps.tla:215 */
+	OCC_LEAF_FIND_16, /* Reply, StoreSteps.tla:215 */
+	OCC_LEAF_RESERVE_1, /* Continue, StoreSteps.tla:263 */
+	OCC_LEAF_RESERVE_SHELF_FULL, /* Continue, StoreSteps.tla:264 */
+	OCC_LEAF_RESERVE_3, /* Continue, StoreSteps.tla:265 */
+	OCC_LEAF_KEEP_1, /* Reply, StoreSteps.tla:269 */
+	OCC_LEAF_KEEP_2, /* Reply, StoreSteps.tla:272 */
+	OCC_LEAF_KEEP_ELSEWHERE, /* Reply, StoreSteps.tla:273 */
+	OCC_LEAF_KEEP_4, /* Reply, StoreSteps.tla:274 */
 	OCC_LEAF_EXPIRE_1, /* Drop, SessionSteps.tla:226 */
 	OCC_LEAF_EXPIRE_2, /* Continue, SessionSteps.tla:228 */
 	OCC_LEAF_EXPIRE_3, /* Continue, SessionSteps.tla:230 */
 	OCC_LEAF_EXPIRE_4, /* Drop, SessionSteps.tla:231 */
 	OCC_LEAF_REVOKE_1, /* Continue, SessionSteps.tla:234 */
-	OCC_LEAF_UNSETTLED_1, /* Continue, OccSteps.tla:252 */
-	OCC_LEAF_UNSETTLED_2, /* Drop, OccSteps.tla:253 */
-	OCC_LEAF_SETTLED_NOTHING_PINNED, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_STILL_GONE, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_SETTLED_4, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_SETTLED_5, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_SETTLED_6, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_SETTLED_7, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_IS_SETTLED_1, /* Continue, OccSteps.tla:258 */
-	OCC_LEAF_IS_SETTLED_2, /* Drop, OccSteps.tla:259 */
+	OCC_LEAF_UNSETTLED_1, /* Continue, OccSteps.tla:304 */
+	OCC_LEAF_UNSETTLED_2, /* Drop, OccSteps.tla:305 */
+	OCC_LEAF_SETTLED_NOTHING_PINNED, /* Continue, OccSteps.tla:168 */
+	OCC_LEAF_SETTLED_STILL_GONE, /* Continue, OccSteps.tla:170 */
+	OCC_LEAF_SETTLED_4, /* Continue, OccSteps.tla:172 */
+	OCC_LEAF_SETTLED_5, /* Continue, OccSteps.tla:174 */
+	OCC_LEAF_SETTLED_6, /* Continue, OccSteps.tla:176 */
+	OCC_LEAF_SETTLED_7, /* Continue, OccSteps.tla:178 */
+	OCC_LEAF_IS_SETTLED_1, /* Continue, OccSteps.tla:310 */
+	OCC_LEAF_IS_SETTLED_2, /* Drop, OccSteps.tla:311 */
 	OCC_LEAF_RETIRE_1, /* Continue, SessionSteps.tla:238 */
 	OCC_LEAF_RETIRE_2, /* Drop, SessionSteps.tla:239 */
-	OCC_LEAF_TAKE_1, /* Drop, StoreSteps.tla:451 */
-	OCC_LEAF_TAKE_2, /* Continue, StoreSteps.tla:452 */
-	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED, /* Continue, OccSteps.tla:267 */
-	OCC_LEAF_OCC_REFILL_2, /* Continue, StoreSteps.tla:470 */
-	OCC_LEAF_OCC_REFILL_3, /* Continue, StoreSteps.tla:471 */
-	OCC_LEAF_OCC_REFILL_4, /* Continue, StoreSteps.tla:472 */
-	OCC_LEAF_OCC_REFILL_5, /* Continue, StoreSteps.tla:474 */
-	OCC_LEAF_OCC_REFILL_6, /* Continue, StoreSteps.tla:476 */
-	OCC_LEAF_OCC_REFILL_7, /* Continue, StoreSteps.tla:479 */
-	OCC_LEAF_OCC_REFILL_8, /* Continue, StoreSteps.tla:479 */
-	OCC_LEAF_OCC_REFILL_9, /* Continue, StoreSteps.tla:480 */
-	OCC_LEAF_OCC_REFILL_10, /* Continue, StoreSteps.tla:481 */
-	OCC_LEAF_OCC_REFILL_11, /* Continue, StoreSteps.tla:482 */
-	OCC_LEAF_OVERFLOW_1, /* Continue, StoreSteps.tla:499 */
-	OCC_LEAF_OVERFLOW_2, /* Continue, StoreSteps.tla:500 */
-	OCC_LEAF_OVERFLOW_3, /* Continue, StoreSteps.tla:501 */
-	OCC_LEAF_OVERFLOW_4, /* Continue, StoreSteps.tla:502 */
-	OCC_LEAF_OVERFLOW_5, /* Continue, StoreSteps.tla:503 */
-	OCC_LEAF_OVERFLOW_6, /* Continue, StoreSteps.tla:504 */
-	OCC_LEAF_OVERFLOW_7, /* Continue, StoreSteps.tla:505 */
-	OCC_LEAF_OVERFLOW_8, /* Continue, StoreSteps.tla:506 */
-	OCC_LEAF_REPORT_1, /* Continue, StoreSteps.tla:508 */
+	OCC_LEAF_TAKE_1, /* Drop, StoreSteps.tla:497 */
+	OCC_LEAF_TAKE_2, /* Continue, StoreSteps.tla:498 */
+	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED, /* Continue, OccSteps.tla:319 */
+	OCC_LEAF_OCC_REFILL_2, /* Continue, StoreSteps.tla:516 */
+	OCC_LEAF_OCC_REFILL_3, /* Continue, StoreSteps.tla:517 */
+	OCC_LEAF_OCC_REFILL_4, /* Continue, StoreSteps.tla:518 */
+	OCC_LEAF_OCC_REFILL_5, /* Continue, StoreSteps.tla:520 */
+	OCC_LEAF_OCC_REFILL_6, /* Continue, StoreSteps.tla:522 */
+	OCC_LEAF_OCC_REFILL_7, /* Continue, StoreSteps.tla:525 */
+	OCC_LEAF_OCC_REFILL_8, /* Continue, StoreSteps.tla:525 */
+	OCC_LEAF_OCC_REFILL_9, /* Continue, StoreSteps.tla:526 */
+	OCC_LEAF_OCC_REFILL_10, /* Continue, StoreSteps.tla:527 */
+	OCC_LEAF_OCC_REFILL_11, /* Continue, StoreSteps.tla:528 */
+	OCC_LEAF_OVERFLOW_1, /* Continue, StoreSteps.tla:545 */
+	OCC_LEAF_OVERFLOW_2, /* Continue, StoreSteps.tla:546 */
+	OCC_LEAF_OVERFLOW_3, /* Continue, StoreSteps.tla:547 */
+	OCC_LEAF_OVERFLOW_4, /* Continue, StoreSteps.tla:548 */
+	OCC_LEAF_OVERFLOW_5, /* Continue, StoreSteps.tla:549 */
+	OCC_LEAF_OVERFLOW_6, /* Continue, StoreSteps.tla:550 */
+	OCC_LEAF_OVERFLOW_7, /* Continue, StoreSteps.tla:551 */
+	OCC_LEAF_OVERFLOW_8, /* Continue, StoreSteps.tla:552 */
+	OCC_LEAF_REPORT_1, /* Continue, StoreSteps.tla:554 */
 	OCC_LEAVES,
 };
 
@@ -655,8 +756,10 @@ enum occ_counter {
 	OCC_COUNTER_BEGIN_OUT_OF_SEQUENCE,
 	OCC_COUNTER_BEGIN_15,
 	OCC_COUNTER_BEGIN_16,
-	OCC_COUNTER_RECALL_MOVED_ON,
-	OCC_COUNTER_RECALL_3,
+	OCC_COUNTER_RECALL_ONE_MOVED_ON,
+	OCC_COUNTER_RECALL_ONE_4,
+	OCC_COUNTER_RECALLED_MOVED_PAST,
+	OCC_COUNTER_RECALLED_3,
 	OCC_COUNTER_END_1,
 	OCC_COUNTER_END_2,
 	OCC_COUNTER_END_3,
@@ -701,8 +804,10 @@ enum occ_counter {
 	"begin.out_of_sequence", \
 	"begin.15", \
 	"begin.16", \
-	"recall.moved_on", \
-	"recall.3", \
+	"recall_one.moved_on", \
+	"recall_one.4", \
+	"recalled.moved_past", \
+	"recalled.3", \
 	"end.1", \
 	"end.2", \
 	"end.3", \
@@ -758,9 +863,14 @@ _Static_assert(OCC_COUNTER_BEGIN_OUT_OF_SEQUENCE ==
 	       "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_15 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_15, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_16 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_16, "counter of a leaf");
-_Static_assert(OCC_COUNTER_RECALL_MOVED_ON == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_MOVED_ON,
+_Static_assert(OCC_COUNTER_RECALL_ONE_MOVED_ON == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_ONE_MOVED_ON,
 	       "counter of a leaf");
-_Static_assert(OCC_COUNTER_RECALL_3 == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_3, "counter of a leaf");
+_Static_assert(OCC_COUNTER_RECALL_ONE_4 == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_ONE_4,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_RECALLED_MOVED_PAST == OCC_COUNTERS_XDP + OCC_LEAF_RECALLED_MOVED_PAST,
+	       "counter of a leaf");
+_Static_assert(OCC_COUNTER_RECALLED_3 == OCC_COUNTERS_XDP + OCC_LEAF_RECALLED_3,
+	       "counter of a leaf");
 _Static_assert(OCC_COUNTER_END_1 == OCC_COUNTERS_XDP + OCC_LEAF_END_1, "counter of a leaf");
 _Static_assert(OCC_COUNTER_END_2 == OCC_COUNTERS_XDP + OCC_LEAF_END_2, "counter of a leaf");
 _Static_assert(OCC_COUNTER_END_3 == OCC_COUNTERS_XDP + OCC_LEAF_END_3, "counter of a leaf");
@@ -780,166 +890,218 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 /* --- Branches, for coverage: the leaves, and the two arms of each choice --------------- */
 
 enum occ_choice {
-	OCC_CHOICE_ON_OCC_REQUEST_1 = OCC_LEAVES, /* OccSteps.tla:154 */
-	OCC_CHOICE_ON_OCC_REQUEST_1_ELSE, /* OccSteps.tla:154 */
-	OCC_CHOICE_ON_OCC_REQUEST_2, /* StoreSteps.tla:86 */
-	OCC_CHOICE_ON_OCC_REQUEST_2_ELSE, /* StoreSteps.tla:86 */
-	OCC_CHOICE_ON_OCC_REQUEST_3, /* OccSteps.tla:154 */
-	OCC_CHOICE_ON_OCC_REQUEST_3_ELSE, /* OccSteps.tla:154 */
-	OCC_CHOICE_ON_OCC_REQUEST_4, /* StoreSteps.tla:122 */
-	OCC_CHOICE_ON_OCC_REQUEST_4_ELSE, /* StoreSteps.tla:102 */
-	OCC_CHOICE_ON_OCC_REQUEST_5, /* StoreSteps.tla:86 */
-	OCC_CHOICE_ON_OCC_REQUEST_5_ELSE, /* StoreSteps.tla:86 */
-	OCC_CHOICE_ON_OCC_REQUEST_6, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_REQUEST_6_ELSE, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_REQUEST_7, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_REQUEST_7_ELSE, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_REQUEST_8, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_REQUEST_8_ELSE, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_REQUEST_9, /* OccSteps.tla:96 */
-	OCC_CHOICE_ON_OCC_REQUEST_9_ELSE, /* OccSteps.tla:96 */
-	OCC_CHOICE_ON_OCC_REQUEST_10, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_REQUEST_10_ELSE, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_REQUEST_11, /* OccSteps.tla:106 */
-	OCC_CHOICE_ON_OCC_REQUEST_11_ELSE, /* OccSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_REQUEST_12, /* OccSteps.tla:104 */
-	OCC_CHOICE_ON_OCC_REQUEST_12_ELSE, /* OccSteps.tla:105 */
-	OCC_CHOICE_ON_OCC_REQUEST_13, /* OccSteps.tla:147 */
-	OCC_CHOICE_ON_OCC_REQUEST_13_ELSE, /* StoreSteps.tla:171 */
-	OCC_CHOICE_ON_OCC_REQUEST_14, /* StoreSteps.tla:122 */
-	OCC_CHOICE_ON_OCC_REQUEST_14_ELSE, /* StoreSteps.tla:102 */
-	OCC_CHOICE_ON_OCC_REQUEST_15, /* StoreSteps.tla:86 */
-	OCC_CHOICE_ON_OCC_REQUEST_15_ELSE, /* StoreSteps.tla:86 */
-	OCC_CHOICE_ON_OCC_REQUEST_16, /* OccSteps.tla:96 */
-	OCC_CHOICE_ON_OCC_REQUEST_16_ELSE, /* OccSteps.tla:96 */
-	OCC_CHOICE_ON_OCC_REQUEST_17, /* OccSteps.tla:106 */
-	OCC_CHOICE_ON_OCC_REQUEST_17_ELSE, /* OccSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_REQUEST_18, /* OccSteps.tla:104 */
-	OCC_CHOICE_ON_OCC_REQUEST_18_ELSE, /* OccSteps.tla:105 */
-	OCC_CHOICE_ON_OCC_REQUEST_19, /* OccSteps.tla:188 */
-	OCC_CHOICE_ON_OCC_REQUEST_19_ELSE, /* StoreSteps.tla:171 */
-	OCC_CHOICE_ON_OCC_REQUEST_20, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_REQUEST_20_ELSE, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_REQUEST_21, /* OccSteps.tla:106 */
-	OCC_CHOICE_ON_OCC_REQUEST_21_ELSE, /* OccSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_REQUEST_22, /* OccSteps.tla:104 */
-	OCC_CHOICE_ON_OCC_REQUEST_22_ELSE, /* OccSteps.tla:105 */
-	OCC_CHOICE_ON_OCC_REQUEST_23, /* OccSteps.tla:188 */
-	OCC_CHOICE_ON_OCC_REQUEST_23_ELSE, /* StoreSteps.tla:171 */
-	OCC_CHOICE_LEAVE_1, /* OccSteps.tla:82 */
-	OCC_CHOICE_LEAVE_1_ELSE, /* OccSteps.tla:43 */
-	OCC_CHOICE_LEAVE_2, /* OccSteps.tla:83 */
-	OCC_CHOICE_LEAVE_2_ELSE, /* OccSteps.tla:83 */
-	OCC_CHOICE_LEAVE_3, /* OccSteps.tla:83 */
-	OCC_CHOICE_LEAVE_3_ELSE, /* OccSteps.tla:83 */
-	OCC_CHOICE_LIFT_1, /* StoreSteps.tla:281 */
-	OCC_CHOICE_LIFT_1_ELSE, /* StoreSteps.tla:281 */
-	OCC_CHOICE_STOW_1, /* StoreSteps.tla:326 */
-	OCC_CHOICE_STOW_1_ELSE, /* StoreSteps.tla:326 */
-	OCC_CHOICE_ON_OCC_COMPLETION_1, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_COMPLETION_1_ELSE, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_COMPLETION_2, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_COMPLETION_2_ELSE, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_COMPLETION_3, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_COMPLETION_3_ELSE, /* OccSteps.tla:46 */
-	OCC_CHOICE_ON_OCC_COMPLETION_4, /* OccSteps.tla:199 */
-	OCC_CHOICE_ON_OCC_COMPLETION_4_ELSE, /* OccSteps.tla:199 */
-	OCC_CHOICE_ON_OCC_COMPLETION_5, /* StoreSteps.tla:340 */
-	OCC_CHOICE_ON_OCC_COMPLETION_5_ELSE, /* StoreSteps.tla:341 */
-	OCC_CHOICE_ON_OCC_COMPLETION_6, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_6_ELSE, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_7, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_7_ELSE, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_8, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_8_ELSE, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_9, /* OccSteps.tla:220 */
-	OCC_CHOICE_ON_OCC_COMPLETION_9_ELSE, /* OccSteps.tla:220 */
-	OCC_CHOICE_ON_OCC_COMPLETION_10, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_10_ELSE, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_11, /* OccSteps.tla:220 */
-	OCC_CHOICE_ON_OCC_COMPLETION_11_ELSE, /* OccSteps.tla:220 */
-	OCC_CHOICE_ON_OCC_COMPLETION_12, /* StoreSteps.tla:281 */
-	OCC_CHOICE_ON_OCC_COMPLETION_12_ELSE, /* StoreSteps.tla:281 */
-	OCC_CHOICE_ON_OCC_COMPLETION_13, /* StoreSteps.tla:376 */
-	OCC_CHOICE_ON_OCC_COMPLETION_13_ELSE, /* StoreSteps.tla:376 */
-	OCC_CHOICE_ON_OCC_COMPLETION_14, /* StoreSteps.tla:379 */
-	OCC_CHOICE_ON_OCC_COMPLETION_14_ELSE, /* StoreSteps.tla:379 */
-	OCC_CHOICE_ON_OCC_COMPLETION_15, /* StoreSteps.tla:379 */
-	OCC_CHOICE_ON_OCC_COMPLETION_15_ELSE, /* StoreSteps.tla:379 */
-	OCC_CHOICE_ON_OCC_COMPLETION_16, /* StoreSteps.tla:379 */
-	OCC_CHOICE_ON_OCC_COMPLETION_16_ELSE, /* StoreSteps.tla:379 */
-	OCC_CHOICE_ON_OCC_COMPLETION_17, /* StoreSteps.tla:122 */
-	OCC_CHOICE_ON_OCC_COMPLETION_17_ELSE, /* StoreSteps.tla:102 */
-	OCC_CHOICE_ON_OCC_COMPLETION_18, /* StoreSteps.tla:86 */
-	OCC_CHOICE_ON_OCC_COMPLETION_18_ELSE, /* StoreSteps.tla:86 */
-	OCC_CHOICE_ON_OCC_COMPLETION_19, /* StoreSteps.tla:379 */
-	OCC_CHOICE_ON_OCC_COMPLETION_19_ELSE, /* StoreSteps.tla:379 */
-	OCC_CHOICE_ON_OCC_COMPLETION_20, /* StoreSteps.tla:396 */
-	OCC_CHOICE_ON_OCC_COMPLETION_20_ELSE, /* StoreSteps.tla:102 */
-	OCC_CHOICE_ON_OCC_COMPLETION_21, /* StoreSteps.tla:340 */
-	OCC_CHOICE_ON_OCC_COMPLETION_21_ELSE, /* StoreSteps.tla:341 */
-	OCC_CHOICE_ON_OCC_COMPLETION_22, /* StoreSteps.tla:340 */
-	OCC_CHOICE_ON_OCC_COMPLETION_22_ELSE, /* StoreSteps.tla:341 */
-	OCC_CHOICE_ON_OCC_COMPLETION_23, /* StoreSteps.tla:57 */
-	OCC_CHOICE_ON_OCC_COMPLETION_23_ELSE, /* StoreSteps.tla:57 */
-	OCC_CHOICE_ON_OCC_COMPLETION_24, /* StoreSteps.tla:284 */
-	OCC_CHOICE_ON_OCC_COMPLETION_24_ELSE, /* StoreSteps.tla:285 */
-	OCC_CHOICE_ON_OCC_COMPLETION_25, /* StoreSteps.tla:365 */
-	OCC_CHOICE_ON_OCC_COMPLETION_25_ELSE, /* StoreSteps.tla:365 */
-	OCC_CHOICE_ON_OCC_COMPLETION_26, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_26_ELSE, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_27, /* StoreSteps.tla:366 */
-	OCC_CHOICE_ON_OCC_COMPLETION_27_ELSE, /* StoreSteps.tla:366 */
-	OCC_CHOICE_ON_OCC_COMPLETION_28, /* StoreSteps.tla:366 */
-	OCC_CHOICE_ON_OCC_COMPLETION_28_ELSE, /* StoreSteps.tla:366 */
-	OCC_CHOICE_ON_OCC_COMPLETION_29, /* StoreSteps.tla:365 */
-	OCC_CHOICE_ON_OCC_COMPLETION_29_ELSE, /* StoreSteps.tla:365 */
-	OCC_CHOICE_ON_OCC_COMPLETION_30, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_30_ELSE, /* StoreSteps.tla:98 */
-	OCC_CHOICE_ON_OCC_COMPLETION_31, /* StoreSteps.tla:410 */
-	OCC_CHOICE_ON_OCC_COMPLETION_31_ELSE, /* StoreSteps.tla:410 */
-	OCC_CHOICE_ON_OCC_COMPLETION_32, /* StoreSteps.tla:366 */
-	OCC_CHOICE_ON_OCC_COMPLETION_32_ELSE, /* StoreSteps.tla:366 */
-	OCC_CHOICE_ON_OCC_COMPLETION_33, /* StoreSteps.tla:366 */
-	OCC_CHOICE_ON_OCC_COMPLETION_33_ELSE, /* StoreSteps.tla:366 */
-	OCC_CHOICE_SETTLE_1, /* StoreSteps.tla:414 */
-	OCC_CHOICE_SETTLE_1_ELSE, /* StoreSteps.tla:414 */
-	OCC_CHOICE_SETTLE_2, /* StoreSteps.tla:415 */
-	OCC_CHOICE_SETTLE_2_ELSE, /* StoreSteps.tla:415 */
-	OCC_CHOICE_SETTLE_3, /* StoreSteps.tla:415 */
-	OCC_CHOICE_SETTLE_3_ELSE, /* StoreSteps.tla:415 */
-	OCC_CHOICE_SETTLE_4, /* StoreSteps.tla:414 */
-	OCC_CHOICE_SETTLE_4_ELSE, /* StoreSteps.tla:414 */
-	OCC_CHOICE_FIND_1, /* StoreSteps.tla:222 */
-	OCC_CHOICE_FIND_1_ELSE, /* StoreSteps.tla:224 */
-	OCC_CHOICE_FIND_2, /* StoreSteps.tla:224 */
-	OCC_CHOICE_FIND_2_ELSE, /* StoreSteps.tla:224 */
-	OCC_CHOICE_UNSETTLED_1, /* OccSteps.tla:248 */
-	OCC_CHOICE_UNSETTLED_1_ELSE, /* OccSteps.tla:248 */
-	OCC_CHOICE_SETTLED_1, /* OccSteps.tla:154 */
-	OCC_CHOICE_SETTLED_1_ELSE, /* OccSteps.tla:154 */
-	OCC_CHOICE_SETTLED_2, /* StoreSteps.tla:86 */
-	OCC_CHOICE_SETTLED_2_ELSE, /* StoreSteps.tla:86 */
-	OCC_CHOICE_SETTLED_3, /* OccSteps.tla:154 */
-	OCC_CHOICE_SETTLED_3_ELSE, /* OccSteps.tla:154 */
-	OCC_CHOICE_SETTLED_4, /* StoreSteps.tla:122 */
-	OCC_CHOICE_SETTLED_4_ELSE, /* StoreSteps.tla:102 */
-	OCC_CHOICE_SETTLED_5, /* StoreSteps.tla:86 */
-	OCC_CHOICE_SETTLED_5_ELSE, /* StoreSteps.tla:86 */
-	OCC_CHOICE_TAKE_1, /* StoreSteps.tla:455 */
-	OCC_CHOICE_TAKE_1_ELSE, /* StoreSteps.tla:455 */
-	OCC_CHOICE_OCC_REFILL_1, /* StoreSteps.tla:476 */
-	OCC_CHOICE_OCC_REFILL_1_ELSE, /* StoreSteps.tla:102 */
-	OCC_CHOICE_OCC_REFILL_2, /* StoreSteps.tla:86 */
-	OCC_CHOICE_OCC_REFILL_2_ELSE, /* StoreSteps.tla:86 */
-	OCC_CHOICE_OCC_REFILL_3, /* StoreSteps.tla:462 */
-	OCC_CHOICE_OCC_REFILL_3_ELSE, /* StoreSteps.tla:102 */
-	OCC_CHOICE_OCC_REFILL_4, /* StoreSteps.tla:480 */
-	OCC_CHOICE_OCC_REFILL_4_ELSE, /* StoreSteps.tla:102 */
-	OCC_CHOICE_OCC_REFILL_5, /* StoreSteps.tla:81 */
-	OCC_CHOICE_OCC_REFILL_5_ELSE, /* StoreSteps.tla:80 */
-	OCC_CHOICE_OCC_REFILL_6, /* StoreSteps.tla:98 */
-	OCC_CHOICE_OCC_REFILL_6_ELSE, /* StoreSteps.tla:98 */
+	OCC_CHOICE_RECOLLECT_1 = OCC_LEAVES, /* OccSteps.tla:232 */
+	OCC_CHOICE_RECOLLECT_1_ELSE, /* OccSteps.tla:232 */
+	OCC_CHOICE_RECOLLECT_2, /* OccSteps.tla:238 */
+	OCC_CHOICE_RECOLLECT_2_ELSE, /* OccSteps.tla:239 */
+	OCC_CHOICE_RECOLLECT_3, /* OccSteps.tla:237 */
+	OCC_CHOICE_RECOLLECT_3_ELSE, /* OccSteps.tla:238 */
+	OCC_CHOICE_RECOLLECT_4, /* OccSteps.tla:236 */
+	OCC_CHOICE_RECOLLECT_4_ELSE, /* OccSteps.tla:237 */
+	OCC_CHOICE_RECOLLECT_5, /* OccSteps.tla:235 */
+	OCC_CHOICE_RECOLLECT_5_ELSE, /* OccSteps.tla:236 */
+	OCC_CHOICE_RECOLLECT_6, /* OccSteps.tla:234 */
+	OCC_CHOICE_RECOLLECT_6_ELSE, /* OccSteps.tla:235 */
+	OCC_CHOICE_RECOLLECT_7, /* OccSteps.tla:240 */
+	OCC_CHOICE_RECOLLECT_7_ELSE, /* OccSteps.tla:240 */
+	OCC_CHOICE_RECOLLECT_8, /* OccSteps.tla:240 */
+	OCC_CHOICE_RECOLLECT_8_ELSE, /* OccSteps.tla:240 */
+	OCC_CHOICE_ON_OCC_REQUEST_1, /* OccSteps.tla:163 */
+	OCC_CHOICE_ON_OCC_REQUEST_1_ELSE, /* OccSteps.tla:163 */
+	OCC_CHOICE_ON_OCC_REQUEST_2, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_OCC_REQUEST_2_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_OCC_REQUEST_3, /* OccSteps.tla:163 */
+	OCC_CHOICE_ON_OCC_REQUEST_3_ELSE, /* OccSteps.tla:163 */
+	OCC_CHOICE_ON_OCC_REQUEST_4, /* StoreSteps.tla:124 */
+	OCC_CHOICE_ON_OCC_REQUEST_4_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_REQUEST_5, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_OCC_REQUEST_5_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_OCC_REQUEST_6, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_REQUEST_6_ELSE, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_REQUEST_7, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_REQUEST_7_ELSE, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_REQUEST_8, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_REQUEST_8_ELSE, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_REQUEST_9, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_REQUEST_9_ELSE, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_REQUEST_10, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_REQUEST_10_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_REQUEST_11, /* OccSteps.tla:114 */
+	OCC_CHOICE_ON_OCC_REQUEST_11_ELSE, /* OccSteps.tla:106 */
+	OCC_CHOICE_ON_OCC_REQUEST_12, /* OccSteps.tla:112 */
+	OCC_CHOICE_ON_OCC_REQUEST_12_ELSE, /* OccSteps.tla:113 */
+	OCC_CHOICE_ON_OCC_REQUEST_13, /* OccSteps.tla:156 */
+	OCC_CHOICE_ON_OCC_REQUEST_13_ELSE, /* StoreSteps.tla:173 */
+	OCC_CHOICE_ON_OCC_REQUEST_14, /* StoreSteps.tla:124 */
+	OCC_CHOICE_ON_OCC_REQUEST_14_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_REQUEST_15, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_OCC_REQUEST_15_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_OCC_REQUEST_16, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_REQUEST_16_ELSE, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_REQUEST_17, /* OccSteps.tla:114 */
+	OCC_CHOICE_ON_OCC_REQUEST_17_ELSE, /* OccSteps.tla:106 */
+	OCC_CHOICE_ON_OCC_REQUEST_18, /* OccSteps.tla:112 */
+	OCC_CHOICE_ON_OCC_REQUEST_18_ELSE, /* OccSteps.tla:113 */
+	OCC_CHOICE_ON_OCC_REQUEST_19, /* OccSteps.tla:201 */
+	OCC_CHOICE_ON_OCC_REQUEST_19_ELSE, /* StoreSteps.tla:173 */
+	OCC_CHOICE_ON_OCC_REQUEST_20, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_REQUEST_20_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_REQUEST_21, /* OccSteps.tla:114 */
+	OCC_CHOICE_ON_OCC_REQUEST_21_ELSE, /* OccSteps.tla:106 */
+	OCC_CHOICE_ON_OCC_REQUEST_22, /* OccSteps.tla:112 */
+	OCC_CHOICE_ON_OCC_REQUEST_22_ELSE, /* OccSteps.tla:113 */
+	OCC_CHOICE_ON_OCC_REQUEST_23, /* OccSteps.tla:201 */
+	OCC_CHOICE_ON_OCC_REQUEST_23_ELSE, /* StoreSteps.tla:173 */
+	OCC_CHOICE_LEAVE_1, /* OccSteps.tla:90 */
+	OCC_CHOICE_LEAVE_1_ELSE, /* OccSteps.tla:47 */
+	OCC_CHOICE_LEAVE_2, /* OccSteps.tla:91 */
+	OCC_CHOICE_LEAVE_2_ELSE, /* OccSteps.tla:91 */
+	OCC_CHOICE_LEAVE_3, /* OccSteps.tla:91 */
+	OCC_CHOICE_LEAVE_3_ELSE, /* OccSteps.tla:91 */
+	OCC_CHOICE_ON_GATHERED_1, /* OccSteps.tla:163 */
+	OCC_CHOICE_ON_GATHERED_1_ELSE, /* OccSteps.tla:163 */
+	OCC_CHOICE_ON_GATHERED_2, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_GATHERED_2_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_GATHERED_3, /* OccSteps.tla:163 */
+	OCC_CHOICE_ON_GATHERED_3_ELSE, /* OccSteps.tla:163 */
+	OCC_CHOICE_ON_GATHERED_4, /* StoreSteps.tla:124 */
+	OCC_CHOICE_ON_GATHERED_4_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_ON_GATHERED_5, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_GATHERED_5_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_GATHERED_6, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_GATHERED_6_ELSE, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_GATHERED_7, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_GATHERED_7_ELSE, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_GATHERED_8, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_GATHERED_8_ELSE, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_GATHERED_9, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_GATHERED_9_ELSE, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_GATHERED_10, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_GATHERED_10_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_GATHERED_11, /* StoreSteps.tla:124 */
+	OCC_CHOICE_ON_GATHERED_11_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_ON_GATHERED_12, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_GATHERED_12_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_GATHERED_13, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_GATHERED_13_ELSE, /* OccSteps.tla:104 */
+	OCC_CHOICE_ON_GATHERED_14, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_GATHERED_14_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_NOTE_OUTCOME_1, /* OccSteps.tla:227 */
+	OCC_CHOICE_NOTE_OUTCOME_1_ELSE, /* OccSteps.tla:228 */
+	OCC_CHOICE_NOTE_OUTCOME_2, /* OccSteps.tla:226 */
+	OCC_CHOICE_NOTE_OUTCOME_2_ELSE, /* OccSteps.tla:227 */
+	OCC_CHOICE_NOTE_OUTCOME_3, /* OccSteps.tla:225 */
+	OCC_CHOICE_NOTE_OUTCOME_3_ELSE, /* OccSteps.tla:226 */
+	OCC_CHOICE_NOTE_OUTCOME_4, /* OccSteps.tla:224 */
+	OCC_CHOICE_NOTE_OUTCOME_4_ELSE, /* OccSteps.tla:225 */
+	OCC_CHOICE_LIFT_1, /* StoreSteps.tla:283 */
+	OCC_CHOICE_LIFT_1_ELSE, /* StoreSteps.tla:283 */
+	OCC_CHOICE_STOW_1, /* StoreSteps.tla:328 */
+	OCC_CHOICE_STOW_1_ELSE, /* StoreSteps.tla:328 */
+	OCC_CHOICE_ON_OCC_COMPLETION_1, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_COMPLETION_1_ELSE, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_COMPLETION_2, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_COMPLETION_2_ELSE, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_COMPLETION_3, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_COMPLETION_3_ELSE, /* OccSteps.tla:50 */
+	OCC_CHOICE_ON_OCC_COMPLETION_4, /* OccSteps.tla:251 */
+	OCC_CHOICE_ON_OCC_COMPLETION_4_ELSE, /* OccSteps.tla:251 */
+	OCC_CHOICE_ON_OCC_COMPLETION_5, /* StoreSteps.tla:342 */
+	OCC_CHOICE_ON_OCC_COMPLETION_5_ELSE, /* StoreSteps.tla:343 */
+	OCC_CHOICE_ON_OCC_COMPLETION_6, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_6_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_7, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_7_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_8, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_8_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_9, /* OccSteps.tla:272 */
+	OCC_CHOICE_ON_OCC_COMPLETION_9_ELSE, /* OccSteps.tla:272 */
+	OCC_CHOICE_ON_OCC_COMPLETION_10, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_10_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_11, /* OccSteps.tla:272 */
+	OCC_CHOICE_ON_OCC_COMPLETION_11_ELSE, /* OccSteps.tla:272 */
+	OCC_CHOICE_ON_OCC_COMPLETION_12, /* StoreSteps.tla:283 */
+	OCC_CHOICE_ON_OCC_COMPLETION_12_ELSE, /* StoreSteps.tla:283 */
+	OCC_CHOICE_ON_OCC_COMPLETION_13, /* StoreSteps.tla:378 */
+	OCC_CHOICE_ON_OCC_COMPLETION_13_ELSE, /* StoreSteps.tla:378 */
+	OCC_CHOICE_ON_OCC_COMPLETION_14, /* StoreSteps.tla:381 */
+	OCC_CHOICE_ON_OCC_COMPLETION_14_ELSE, /* StoreSteps.tla:381 */
+	OCC_CHOICE_ON_OCC_COMPLETION_15, /* StoreSteps.tla:381 */
+	OCC_CHOICE_ON_OCC_COMPLETION_15_ELSE, /* StoreSteps.tla:381 */
+	OCC_CHOICE_ON_OCC_COMPLETION_16, /* StoreSteps.tla:381 */
+	OCC_CHOICE_ON_OCC_COMPLETION_16_ELSE, /* StoreSteps.tla:381 */
+	OCC_CHOICE_ON_OCC_COMPLETION_17, /* StoreSteps.tla:124 */
+	OCC_CHOICE_ON_OCC_COMPLETION_17_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_COMPLETION_18, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_OCC_COMPLETION_18_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_ON_OCC_COMPLETION_19, /* StoreSteps.tla:381 */
+	OCC_CHOICE_ON_OCC_COMPLETION_19_ELSE, /* StoreSteps.tla:381 */
+	OCC_CHOICE_ON_OCC_COMPLETION_20, /* StoreSteps.tla:398 */
+	OCC_CHOICE_ON_OCC_COMPLETION_20_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_ON_OCC_COMPLETION_21, /* StoreSteps.tla:342 */
+	OCC_CHOICE_ON_OCC_COMPLETION_21_ELSE, /* StoreSteps.tla:343 */
+	OCC_CHOICE_ON_OCC_COMPLETION_22, /* StoreSteps.tla:342 */
+	OCC_CHOICE_ON_OCC_COMPLETION_22_ELSE, /* StoreSteps.tla:343 */
+	OCC_CHOICE_ON_OCC_COMPLETION_23, /* StoreSteps.tla:59 */
+	OCC_CHOICE_ON_OCC_COMPLETION_23_ELSE, /* StoreSteps.tla:59 */
+	OCC_CHOICE_ON_OCC_COMPLETION_24, /* StoreSteps.tla:286 */
+	OCC_CHOICE_ON_OCC_COMPLETION_24_ELSE, /* StoreSteps.tla:287 */
+	OCC_CHOICE_ON_OCC_COMPLETION_25, /* StoreSteps.tla:367 */
+	OCC_CHOICE_ON_OCC_COMPLETION_25_ELSE, /* StoreSteps.tla:367 */
+	OCC_CHOICE_ON_OCC_COMPLETION_26, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_26_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_27, /* StoreSteps.tla:368 */
+	OCC_CHOICE_ON_OCC_COMPLETION_27_ELSE, /* StoreSteps.tla:368 */
+	OCC_CHOICE_ON_OCC_COMPLETION_28, /* StoreSteps.tla:368 */
+	OCC_CHOICE_ON_OCC_COMPLETION_28_ELSE, /* StoreSteps.tla:368 */
+	OCC_CHOICE_ON_OCC_COMPLETION_29, /* StoreSteps.tla:367 */
+	OCC_CHOICE_ON_OCC_COMPLETION_29_ELSE, /* StoreSteps.tla:367 */
+	OCC_CHOICE_ON_OCC_COMPLETION_30, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_30_ELSE, /* StoreSteps.tla:100 */
+	OCC_CHOICE_ON_OCC_COMPLETION_31, /* StoreSteps.tla:412 */
+	OCC_CHOICE_ON_OCC_COMPLETION_31_ELSE, /* StoreSteps.tla:412 */
+	OCC_CHOICE_ON_OCC_COMPLETION_32, /* StoreSteps.tla:368 */
+	OCC_CHOICE_ON_OCC_COMPLETION_32_ELSE, /* StoreSteps.tla:368 */
+	OCC_CHOICE_ON_OCC_COMPLETION_33, /* StoreSteps.tla:368 */
+	OCC_CHOICE_ON_OCC_COMPLETION_33_ELSE, /* StoreSteps.tla:368 */
+	OCC_CHOICE_SETTLE_1, /* StoreSteps.tla:416 */
+	OCC_CHOICE_SETTLE_1_ELSE, /* StoreSteps.tla:416 */
+	OCC_CHOICE_SETTLE_2, /* StoreSteps.tla:417 */
+	OCC_CHOICE_SETTLE_2_ELSE, /* StoreSteps.tla:417 */
+	OCC_CHOICE_SETTLE_3, /* StoreSteps.tla:417 */
+	OCC_CHOICE_SETTLE_3_ELSE, /* StoreSteps.tla:417 */
+	OCC_CHOICE_SETTLE_4, /* StoreSteps.tla:416 */
+	OCC_CHOICE_SETTLE_4_ELSE, /* StoreSteps.tla:416 */
+	OCC_CHOICE_FIND_1, /* StoreSteps.tla:224 */
+	OCC_CHOICE_FIND_1_ELSE, /* StoreSteps.tla:226 */
+	OCC_CHOICE_FIND_2, /* StoreSteps.tla:226 */
+	OCC_CHOICE_FIND_2_ELSE, /* StoreSteps.tla:226 */
+	OCC_CHOICE_UNSETTLED_1, /* OccSteps.tla:300 */
+	OCC_CHOICE_UNSETTLED_1_ELSE, /* OccSteps.tla:300 */
+	OCC_CHOICE_SETTLED_1, /* OccSteps.tla:163 */
+	OCC_CHOICE_SETTLED_1_ELSE, /* OccSteps.tla:163 */
+	OCC_CHOICE_SETTLED_2, /* StoreSteps.tla:88 */
+	OCC_CHOICE_SETTLED_2_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_SETTLED_3, /* OccSteps.tla:163 */
+	OCC_CHOICE_SETTLED_3_ELSE, /* OccSteps.tla:163 */
+	OCC_CHOICE_SETTLED_4, /* StoreSteps.tla:124 */
+	OCC_CHOICE_SETTLED_4_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_SETTLED_5, /* StoreSteps.tla:88 */
+	OCC_CHOICE_SETTLED_5_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_TAKE_1, /* StoreSteps.tla:501 */
+	OCC_CHOICE_TAKE_1_ELSE, /* StoreSteps.tla:501 */
+	OCC_CHOICE_OCC_REFILL_1, /* StoreSteps.tla:522 */
+	OCC_CHOICE_OCC_REFILL_1_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_OCC_REFILL_2, /* StoreSteps.tla:88 */
+	OCC_CHOICE_OCC_REFILL_2_ELSE, /* StoreSteps.tla:88 */
+	OCC_CHOICE_OCC_REFILL_3, /* StoreSteps.tla:508 */
+	OCC_CHOICE_OCC_REFILL_3_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_OCC_REFILL_4, /* StoreSteps.tla:526 */
+	OCC_CHOICE_OCC_REFILL_4_ELSE, /* StoreSteps.tla:104 */
+	OCC_CHOICE_OCC_REFILL_5, /* StoreSteps.tla:83 */
+	OCC_CHOICE_OCC_REFILL_5_ELSE, /* StoreSteps.tla:82 */
+	OCC_CHOICE_OCC_REFILL_6, /* StoreSteps.tla:100 */
+	OCC_CHOICE_OCC_REFILL_6_ELSE, /* StoreSteps.tla:100 */
 	OCC_BRANCHES,
 };
 

@@ -12,15 +12,19 @@
  *   __u64 *occ_shelf_element(const void *tables, __u32 index)
  *   struct occ_tail_cell *occ_tail_element(const void *tables, __u32 index)
  *   __u64 *occ_answer_element(const void *tables, __u32 index)
+ *   __u64 *occ_noted_element(const void *tables, __u32 index)
  *   struct occ_row_cell *occ_row_element(const void *tables, __u32 index)
  *   __u64 *occ_transaction_element(const void *tables, __u32 index)
  *   struct occ_intent_cell *occ_intent_element(const void *tables, __u32 index)
+ *
+ * It also defines the functions for operations that are declared below.
  */
 #ifndef OCC_HOOKS_H
 #define OCC_HOOKS_H
 
 #include "occ_steps.h"
 #include "bpf/stepwise_hooks.h"
+#include "bpf/stepwise_operations.h"
 
 /* Authenticate on one cell of `credential`. */
 static __always_inline __u32 occ_authenticate_on_credential(__u64 *element,
@@ -104,12 +108,28 @@ static __always_inline __u32 occ_begin_on_session_retried(__u64 *element,
 	return attempt.outcome;
 }
 
-/* Recall on one cell of `answer`. */
-static __always_inline __u32 occ_recall_on_answer(__u64 *element, struct occ_message *message)
+/* RecallOne on one cell of `answer`. */
+static __always_inline __u32 occ_recall_one_on_answer(__u64 *element, struct occ_message *message)
 {
 	const struct occ_answer_cell answer = occ_answer_cell_unpack(stepwise_load(element));
 
-	return occ_recall(&answer, message);
+	return occ_recall_one(&answer, message);
+}
+
+/* Recollect on one cell of `noted`. */
+static __always_inline __u32 occ_recollect_on_noted(__u64 *element, struct occ_message *message)
+{
+	const struct occ_noted_cell noted = occ_noted_cell_unpack(stepwise_load(element));
+
+	return occ_recollect(&noted, message);
+}
+
+/* Recalled on one cell of `answer`. */
+static __always_inline __u32 occ_recalled_on_answer(__u64 *element, struct occ_message *message)
+{
+	const struct occ_answer_cell answer = occ_answer_cell_unpack(stepwise_load(element));
+
+	return occ_recalled(&answer, message);
 }
 
 /* Enter on one cell of `transaction`. */
@@ -154,6 +174,55 @@ static __always_inline __u32 occ_leave_on_transaction(__u64 *element, struct occ
 	if (stepwise_compare_and_swap(element, before, occ_transaction_cell_pack(&transaction)))
 		return outcome;
 	return STEPWISE_CONTENDED;
+}
+
+/* OnFetched on one cell of `bucket`. */
+static __always_inline __u32 occ_on_fetched_on_bucket(struct occ_bucket_cell *element,
+						      struct occ_message *message)
+{
+	__u32 outcome;
+
+	if (bpf_res_spin_lock(&element->res_spin_lock))
+		return STEPWISE_CONTENDED;
+	outcome = occ_on_fetched(element, message);
+	bpf_res_spin_unlock(&element->res_spin_lock);
+	return outcome;
+}
+
+/* OnGathered on one cell of `bucket`. */
+static __always_inline __u32 occ_on_gathered_on_bucket(struct occ_bucket_cell *element,
+						       struct occ_message *message)
+{
+	__u32 outcome;
+
+	if (bpf_res_spin_lock(&element->res_spin_lock))
+		return STEPWISE_CONTENDED;
+	outcome = occ_on_gathered(element, message);
+	bpf_res_spin_unlock(&element->res_spin_lock);
+	return outcome;
+}
+
+/* NoteOutcome on one cell of `noted`. */
+static __always_inline __u32 occ_note_outcome_on_noted(__u64 *element, struct occ_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct occ_noted_cell noted = occ_noted_cell_unpack(before);
+	const __u32 outcome = occ_note_outcome(&noted, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, occ_noted_cell_pack(&noted)))
+		return outcome;
+	return STEPWISE_CONTENDED;
+}
+
+/* Conclude on one cell of `answer`. */
+static __always_inline __u32 occ_conclude_on_answer(__u64 *element, struct occ_message *message)
+{
+	const struct occ_answer_cell answer = occ_answer_cell_unpack(stepwise_load(element));
+
+	return occ_conclude(&answer, message);
 }
 
 /* Remember on one cell of `answer`. */
@@ -574,8 +643,282 @@ static __always_inline __u32 occ_report_on_row(struct occ_row_cell *row,
 	return occ_report(row, message);
 }
 
+/* The operations of a message share this while a group runs for one after the other. */
+struct occ_operations {
+	struct stepwise_operations all;
+	struct occ_message whole;
+	struct occ_message message; /* its own fields, as they are handed on */
+	__u32 skipped;
+	bool lost;
+	__u32 needed_1[16]; /* indices of cells that operations need */
+};
+
+/*
+ * Where a message and its operations are. The number of operations is hidden, so that the verifier
+ * does not follow the groups once for each.
+ */
+struct occ_operations_run {
+	const void *tables;
+	void *packet;
+	struct occ_operations *operations;
+	STEPWISE_HIDDEN(__u32, count);
+};
+
+static __always_inline struct occ_operations *
+occ_operations_of(const struct occ_operations_run *run);
+static __always_inline unsigned char *occ_operation(const struct occ_operations_run *run,
+						    const struct occ_operations *operations,
+						    __u32 number);
+static __always_inline bool occ_has_operation(const struct occ_operations_run *run,
+					      const unsigned char *payload);
+
+/* Writes the fields that group 1 can have changed. Returns the change of a checksum over the
+ * operation. */
+static __always_inline __u64 occ_group_1_store(unsigned char *payload,
+					       const struct occ_message *message)
+{
+	__u64 change = 0;
+
+	change += stepwise_replace(payload, OCC_OPERATION_KIND, 1, message->kind);
+	change += stepwise_replace(payload, OCC_OPERATION_VERSION, 4, message->version);
+	return change;
+}
+
+/* The sections of group 1 for one operation. Returns false if the message is lost. */
+static __always_inline bool occ_group_1_on(const struct occ_operations_run *run,
+					   struct occ_operations *operations,
+					   unsigned char *payload, __u32 number)
+{
+	const void *tables = run->tables;
+	__u64 *noted;
+	struct occ_message *message = &operations->message;
+	struct occ_env operation_environment = {}, *environment = &operation_environment;
+	__u32 outcome;
+
+	environment->position = number;
+	occ_operation_decode(payload, message);
+
+	occ_note_place(&(const struct occ_answer_cell){}, message, environment);
+
+	noted = occ_noted_element(tables, message->note);
+	outcome = noted ? occ_recollect_on_noted(noted, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED) {
+		operations->lost = true;
+		return false;
+	}
+
+	operations->all.change +=
+		stepwise_sum_at(number * OCC_OPERATION_SIZE, occ_group_1_store(payload, message));
+	return true;
+}
+
+static long occ_group_1(__u32 call, void *context)
+{
+	const struct occ_operations_run *run = context;
+	struct occ_operations *operations = occ_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = occ_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER; i++, number++, payload += OCC_OPERATION_SIZE) {
+		if (number >= run->count.value || !occ_has_operation(run, payload))
+			return 1;
+		if (!occ_group_1_on(run, operations, payload, number))
+			return 1;
+		stepwise_join();
+	}
+	return 0;
+}
+
+/* Writes the fields that group 2 can have changed. Returns the change of a checksum over the
+ * operation. */
+static __always_inline __u64 occ_group_2_store(unsigned char *payload,
+					       const struct occ_message *message)
+{
+	__u64 change = 0;
+
+	change += stepwise_replace(payload, OCC_OPERATION_KIND, 1, message->kind);
+	change += stepwise_replace(payload, OCC_OPERATION_LOCKED, 1, message->locked);
+	change += stepwise_replace(payload, OCC_OPERATION_VERSION, 4, message->version);
+	change += stepwise_replace(payload, OCC_OPERATION_LENGTH, 2, message->length);
+	change += stepwise_replace_block(payload, OCC_OPERATION_VALUE, 40, message->value.bytes, 8);
+	return change;
+}
+
+/* The sections of group 2 for one operation. */
+static __always_inline void occ_group_2_on(const struct occ_operations_run *run,
+					   struct occ_operations *operations,
+					   unsigned char *payload, __u32 number)
+{
+	const void *tables = run->tables;
+	struct occ_bucket_cell *bucket;
+	struct occ_message *message = &operations->message;
+	__u32 skipped = 0;
+	__u32 outcome;
+
+	occ_operation_decode(payload, message);
+
+	bucket = occ_bucket_element(tables, message->slot);
+	outcome = bucket ? occ_on_fetched_on_bucket(bucket, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
+
+	operations->skipped |= skipped;
+	operations->all.change +=
+		stepwise_sum_at(number * OCC_OPERATION_SIZE, occ_group_2_store(payload, message));
+}
+
+static long occ_group_2(__u32 call, void *context)
+{
+	const struct occ_operations_run *run = context;
+	struct occ_operations *operations = occ_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = occ_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER; i++, number++, payload += OCC_OPERATION_SIZE) {
+		if (number >= run->count.value || !occ_has_operation(run, payload))
+			return 1;
+		occ_group_2_on(run, operations, payload, number);
+		stepwise_join();
+	}
+	return 0;
+}
+
+/* Writes the fields that group 3 can have changed. Returns the change of a checksum over the
+ * operation. */
+static __always_inline __u64 occ_group_3_store(unsigned char *payload,
+					       const struct occ_message *message)
+{
+	__u64 change = 0;
+
+	change += stepwise_replace(payload, OCC_OPERATION_KIND, 1, message->kind);
+	change += stepwise_replace(payload, OCC_OPERATION_DELETES, 1, message->deletes);
+	change += stepwise_replace(payload, OCC_OPERATION_LOCKED, 1, message->locked);
+	change += stepwise_replace(payload, OCC_OPERATION_KEY, 8, message->key);
+	change += stepwise_replace(payload, OCC_OPERATION_VERSION, 4, message->version);
+	change += stepwise_replace(payload, OCC_OPERATION_LENGTH, 2, message->length);
+	change += stepwise_replace_block(payload, OCC_OPERATION_VALUE, 40, message->value.bytes, 8);
+	return change;
+}
+
+/* The sections of group 3 for one operation. Returns false if the message is lost. */
+static __always_inline bool occ_group_3_on(const struct occ_operations_run *run,
+					   struct occ_operations *operations,
+					   unsigned char *payload, __u32 number)
+{
+	const void *tables = run->tables;
+	__u64 *transaction;
+	struct occ_intent_cell *intent;
+	struct occ_bucket_cell *bucket;
+	__u64 *noted;
+	struct occ_message *message = &operations->message;
+	struct occ_env operation_environment = {}, *environment = &operation_environment;
+	__u32 skipped = 0;
+	__u32 outcome;
+
+	environment->position = number;
+	occ_operation_decode(payload, message);
+
+	if (message->kind == OCC_MESSAGE_KIND_LOCK || message->kind == OCC_MESSAGE_KIND_COMMIT ||
+	    message->kind == OCC_MESSAGE_KIND_ABORT) {
+		transaction = occ_transaction_element(tables, message->client);
+		outcome = transaction ? occ_enter_on_transaction(transaction, message) :
+					STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED) {
+			operations->lost = true;
+			return false;
+		}
+	}
+
+	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
+	if (message->kind == OCC_MESSAGE_KIND_LOCK || message->kind == OCC_MESSAGE_KIND_COMMIT ||
+	    message->kind == OCC_MESSAGE_KIND_ABORT) {
+		intent = occ_intent_element(tables, message->intent);
+		outcome = intent ? occ_note_on_intent(intent, message) : STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED) {
+			operations->lost = true;
+			return false;
+		}
+	}
+
+	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
+	message->length = (__u16)stepwise_hide_zero(message->length);
+	message->deletes = stepwise_hide_zero(message->deletes) & 1;
+	message->way = (__u8)stepwise_hide_zero(message->way);
+	message->bit = (__u8)stepwise_hide_zero(message->bit);
+	bucket = occ_bucket_element(tables, message->slot);
+	outcome = bucket ? occ_on_gathered_on_bucket(bucket, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
+
+	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
+	message->way = (__u8)stepwise_hide_zero(message->way);
+	if (message->kind == OCC_MESSAGE_KIND_GRANTED ||
+	    message->kind == OCC_MESSAGE_KIND_COMMITTED ||
+	    message->kind == OCC_MESSAGE_KIND_ABORTED) {
+		transaction = occ_transaction_element(tables, message->client);
+		outcome = transaction ? occ_leave_on_transaction(transaction, message) :
+					STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED) {
+			operations->lost = true;
+			return false;
+		}
+	}
+
+	occ_note_place(&(const struct occ_answer_cell){}, message, environment);
+
+	message->version = (__u32)stepwise_hide_zero(message->version);
+	noted = occ_noted_element(tables, message->note);
+	outcome = noted ? occ_note_outcome_on_noted(noted, message) : STEPWISE_CONTENDED;
+	if (outcome == STEPWISE_CONTENDED) {
+		operations->lost = true;
+		return false;
+	}
+
+	operations->skipped |= skipped;
+	operations->all.change +=
+		stepwise_sum_at(number * OCC_OPERATION_SIZE, occ_group_3_store(payload, message));
+	return true;
+}
+
+static long occ_group_3(__u32 call, void *context)
+{
+	const struct occ_operations_run *run = context;
+	struct occ_operations *operations = occ_operations_of(run);
+	__u32 number = call * STEPWISE_RUN_TOGETHER;
+	unsigned char *payload;
+
+	if (!operations)
+		return 1;
+	payload = occ_operation(run, operations, number);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < STEPWISE_RUN_TOGETHER; i++, number++, payload += OCC_OPERATION_SIZE) {
+		if (number >= run->count.value || !occ_has_operation(run, payload))
+			return 1;
+		if (!occ_group_3_on(run, operations, payload, number))
+			return 1;
+		stepwise_join();
+	}
+	return 0;
+}
+
+/* For a message with operations. Its values take no room on the stack while a group runs. */
+static __noinline __u32 occ_on_occ_request_on_bucket_apart(struct occ_bucket_cell *element,
+							   struct occ_message *message)
+{
+	return occ_on_occ_request_on_bucket(element, message);
+}
+
 static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message *message,
-					 struct occ_env *environment)
+					 struct occ_env *environment,
+					 struct occ_operations_run *run, bool several)
 {
 	__u64 *credential = occ_credential_element(tables, message->client);
 	__u64 *session = occ_session_element(tables, message->client);
@@ -583,6 +926,7 @@ static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message 
 	__u64 *transaction;
 	struct occ_intent_cell *intent;
 	struct occ_bucket_cell *bucket;
+	struct occ_operations *operations;
 	__u32 skipped = 0;
 	__u32 outcome;
 
@@ -600,9 +944,31 @@ static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message 
 		return stepwise_end_at_leaf(outcome, OCC_COUNTERS_XDP);
 
 	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
-	outcome = occ_recall_on_answer(answer, message);
+	outcome = occ_recall_one_on_answer(answer, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
 		return stepwise_end_at_leaf(outcome, OCC_COUNTERS_XDP);
+
+	if (run->count.value && message->kind == OCC_MESSAGE_KIND_GATHERED) {
+		operations = occ_operations_of(run);
+		if (!operations)
+			return stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+		operations->message.client = message->client;
+		operations->message.sequence = message->sequence;
+		operations->message.note = message->note;
+		operations->message.overtaken = message->overtaken;
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  occ_group_1, run);
+		message->note = operations->message.note;
+		message->overtaken = operations->message.overtaken;
+		if (operations->lost)
+			return stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+	}
+
+	if (message->kind == OCC_MESSAGE_KIND_GATHERED) {
+		outcome = occ_recalled_on_answer(answer, message);
+		if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
+			return stepwise_end_at_leaf(outcome, OCC_COUNTERS_XDP);
+	}
 
 	if (message->kind == OCC_MESSAGE_KIND_LOCK || message->kind == OCC_MESSAGE_KIND_COMMIT ||
 	    message->kind == OCC_MESSAGE_KIND_ABORT) {
@@ -628,10 +994,17 @@ static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message 
 	message->deletes = stepwise_hide_zero(message->deletes) & 1;
 	message->way = (__u8)stepwise_hide_zero(message->way);
 	message->bit = (__u8)stepwise_hide_zero(message->bit);
-	bucket = occ_bucket_element(tables, message->slot);
-	outcome = bucket ? occ_on_occ_request_on_bucket(bucket, message) : STEPWISE_CONTENDED;
-	if (outcome == STEPWISE_CONTENDED)
-		skipped = STEPWISE_SKIPPED;
+	if (message->kind == OCC_MESSAGE_KIND_GET || message->kind == OCC_MESSAGE_KIND_INSERT ||
+	    message->kind == OCC_MESSAGE_KIND_UPDATE || message->kind == OCC_MESSAGE_KIND_DELETE ||
+	    message->kind == OCC_MESSAGE_KIND_LOCK || message->kind == OCC_MESSAGE_KIND_COMMIT ||
+	    message->kind == OCC_MESSAGE_KIND_ABORT) {
+		bucket = occ_bucket_element(tables, message->slot);
+		outcome = !bucket ? STEPWISE_CONTENDED :
+			  several ? occ_on_occ_request_on_bucket_apart(bucket, message) :
+				    occ_on_occ_request_on_bucket(bucket, message);
+		if (outcome == STEPWISE_CONTENDED)
+			skipped = STEPWISE_SKIPPED;
+	}
 
 	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
 	message->way = (__u8)stepwise_hide_zero(message->way);
@@ -645,6 +1018,41 @@ static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message 
 			return skipped | stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
 	}
 
+	if (run->count.value && message->kind == OCC_MESSAGE_KIND_FETCH) {
+		operations = occ_operations_of(run);
+		if (!operations)
+			return stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  occ_group_2, run);
+		skipped |= operations->skipped;
+	}
+
+	if (run->count.value && message->kind == OCC_MESSAGE_KIND_GATHER) {
+		operations = occ_operations_of(run);
+		if (!operations)
+			return stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+		operations->message.client = message->client;
+		operations->message.sequence = message->sequence;
+		operations->message.way = message->way;
+		operations->message.spot = message->spot;
+		operations->message.done = message->done;
+		operations->message.note = message->note;
+		operations->message.intent = message->intent;
+		stepwise_for_each(stepwise_calls(run->count.value, STEPWISE_RUN_TOGETHER),
+				  occ_group_3, run);
+		message->way = operations->message.way;
+		message->done = operations->message.done;
+		message->note = operations->message.note;
+		message->intent = operations->message.intent;
+		skipped |= operations->skipped;
+		if (operations->lost)
+			return stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+	}
+
+	if (message->kind == OCC_MESSAGE_KIND_FETCH || message->kind == OCC_MESSAGE_KIND_GATHER)
+		outcome = occ_conclude_on_answer(answer, message);
+
+	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
 	message->version = (__u32)stepwise_hide_zero(message->version);
 	outcome = occ_remember_on_answer(answer, message);
 	if (outcome == STEPWISE_CONTENDED)

@@ -108,10 +108,11 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session,
 	}
 	if (!(message->kind == OCC_MESSAGE_KIND_INSERT ||
 	      message->kind == OCC_MESSAGE_KIND_UPDATE ||
-	      message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_LOCK ||
+	      message->kind == OCC_MESSAGE_KIND_DELETE ||
+	      message->kind == OCC_MESSAGE_KIND_GATHER || message->kind == OCC_MESSAGE_KIND_LOCK ||
 	      message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT ||
-	      message->kind == OCC_MESSAGE_KIND_GET || message->kind == OCC_MESSAGE_KIND_RENEW ||
-	      message->kind == OCC_MESSAGE_KIND_CLOSE)) {
+	      message->kind == OCC_MESSAGE_KIND_GET || message->kind == OCC_MESSAGE_KIND_FETCH ||
+	      message->kind == OCC_MESSAGE_KIND_RENEW || message->kind == OCC_MESSAGE_KIND_CLOSE)) {
 		return stepwise_drop(OCC_LEAF_BEGIN_NOT_A_REQUEST);
 	}
 	if (session->state == OCC_SESSION_STATE_VACANT ||
@@ -122,7 +123,7 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session,
 		}
 		return stepwise_drop(OCC_LEAF_BEGIN_NO_SESSION);
 	}
-	if (message->kind == OCC_MESSAGE_KIND_GET)
+	if (message->kind == OCC_MESSAGE_KIND_GET || message->kind == OCC_MESSAGE_KIND_FETCH)
 		return stepwise_continue(OCC_LEAF_BEGIN_8);
 	if (session->state == OCC_SESSION_STATE_BUSY)
 		return stepwise_drop(OCC_LEAF_BEGIN_IN_PROGRESS);
@@ -135,6 +136,7 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session,
 		    session->outcome == OCC_MESSAGE_KIND_ABSENT ||
 		    session->outcome == OCC_MESSAGE_KIND_NO_ROOM ||
 		    session->outcome == OCC_MESSAGE_KIND_TOO_LONG ||
+		    session->outcome == OCC_MESSAGE_KIND_GATHERED ||
 		    session->outcome == OCC_MESSAGE_KIND_LOCKED ||
 		    session->outcome == OCC_MESSAGE_KIND_GRANTED ||
 		    session->outcome == OCC_MESSAGE_KIND_CONFLICT ||
@@ -173,23 +175,116 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session,
 	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_17));
 }
 
-/* Recall, StoreSteps.tla:434 */
-static __always_inline __u32 occ_recall(const struct occ_answer_cell *answer,
-					struct occ_message *message)
+/* RecallOne, StoreSteps.tla:478 */
+static __always_inline __u32 occ_recall_one(const struct occ_answer_cell *answer,
+					    struct occ_message *message)
 {
+	if (message->kind == OCC_MESSAGE_KIND_GATHERED)
+		return stepwise_continue(OCC_LEAF_RECALL_ONE_SEVERAL);
+	/* Recall, StoreSteps.tla:437 */
 	if (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
-	    message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_LOCK ||
-	    message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT ||
-	    message->kind == OCC_MESSAGE_KIND_GET) {
-		return stepwise_continue(OCC_LEAF_RECALL_1);
+	    message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_GATHER ||
+	    message->kind == OCC_MESSAGE_KIND_LOCK || message->kind == OCC_MESSAGE_KIND_COMMIT ||
+	    message->kind == OCC_MESSAGE_KIND_ABORT || message->kind == OCC_MESSAGE_KIND_GET ||
+	    message->kind == OCC_MESSAGE_KIND_FETCH) {
+		return stepwise_continue(OCC_LEAF_RECALL_ONE_2);
 	}
 	if (answer->sequence != message->sequence)
-		return stepwise_drop(OCC_LEAF_RECALL_MOVED_ON);
+		return stepwise_drop(OCC_LEAF_RECALL_ONE_MOVED_ON);
 	message->version = answer->version;
-	return stepwise_reply(OCC_LEAF_RECALL_3);
+	return stepwise_reply(OCC_LEAF_RECALL_ONE_4);
 }
 
-/* Enter, OccSteps.tla:52 */
+/* NotePlace, StoreSteps.tla:462 */
+static __always_inline __u32 occ_note_place(const struct occ_answer_cell *answer,
+					    struct occ_message *message,
+					    const struct occ_env *environment)
+{
+	(void)answer;
+	message->note = OCC_OPERATIONS * message->client + environment->position;
+	return stepwise_continue(OCC_LEAF_NOTE_PLACE_1);
+}
+
+/* RecollectAs, StoreSteps.tla:472 */
+static __always_inline __u32 occ_recollect_recollect_as(const struct occ_noted_cell *noted,
+							struct occ_message *message)
+{
+	if (noted->tag != message->sequence % OCC_TAG_MODULUS) {
+		message->overtaken = true;
+		return stepwise_continue(OCC_LEAF_RECOLLECT_OVERTAKEN);
+	}
+	if (noted->outcome == OCC_NOTED_OUTCOME_TOO_LONG) {
+		message->kind = OCC_MESSAGE_KIND_TOO_LONG;
+		return stepwise_continue(OCC_LEAF_RECOLLECT_3);
+	}
+	if (noted->outcome == OCC_NOTED_OUTCOME_DONE) {
+		if (STEPWISE_CHOOSE(OCC_CHOICE_RECOLLECT_6,
+				    message->kind == OCC_MESSAGE_KIND_INSERT)) {
+			message->kind = OCC_MESSAGE_KIND_INSERTED;
+		} else if (STEPWISE_CHOOSE(OCC_CHOICE_RECOLLECT_5,
+					   message->kind == OCC_MESSAGE_KIND_UPDATE)) {
+			message->kind = OCC_MESSAGE_KIND_UPDATED;
+		} else if (STEPWISE_CHOOSE(OCC_CHOICE_RECOLLECT_4,
+					   message->kind == OCC_MESSAGE_KIND_DELETE)) {
+			message->kind = OCC_MESSAGE_KIND_DELETED;
+		} else if (STEPWISE_CHOOSE(OCC_CHOICE_RECOLLECT_3,
+					   message->kind == OCC_MESSAGE_KIND_LOCK)) {
+			message->kind = OCC_MESSAGE_KIND_GRANTED;
+		} else if (STEPWISE_CHOOSE(OCC_CHOICE_RECOLLECT_2,
+					   message->kind == OCC_MESSAGE_KIND_COMMIT)) {
+			message->kind = OCC_MESSAGE_KIND_COMMITTED;
+		} else {
+			message->kind = OCC_MESSAGE_KIND_ABORTED;
+		}
+		message->version = noted->version;
+		return stepwise_continue(OCC_LEAF_RECOLLECT_4);
+	}
+	if (noted->outcome == OCC_NOTED_OUTCOME_REFUSED) {
+		if (STEPWISE_CHOOSE(OCC_CHOICE_RECOLLECT_8,
+				    message->kind == OCC_MESSAGE_KIND_INSERT)) {
+			message->kind = OCC_MESSAGE_KIND_EXISTS;
+		} else if (STEPWISE_CHOOSE(OCC_CHOICE_RECOLLECT_7,
+					   message->kind == OCC_MESSAGE_KIND_LOCK)) {
+			message->kind = OCC_MESSAGE_KIND_CONFLICT;
+		} else {
+			message->kind = OCC_MESSAGE_KIND_ABSENT;
+		}
+		message->version = noted->version;
+		return stepwise_continue(OCC_LEAF_RECOLLECT_5);
+	}
+	return stepwise_continue(OCC_LEAF_RECOLLECT_STILL_ALONE);
+}
+
+/* Recollect, OccSteps.tla:230 */
+static __always_inline __u32 occ_recollect(const struct occ_noted_cell *noted,
+					   struct occ_message *message)
+{
+	if (noted->tag == message->sequence % OCC_TAG_MODULUS &&
+	    noted->outcome == OCC_NOTED_OUTCOME_BARRED) {
+		if (STEPWISE_CHOOSE(OCC_CHOICE_RECOLLECT_1,
+				    message->kind == OCC_MESSAGE_KIND_LOCK ||
+					    message->kind == OCC_MESSAGE_KIND_COMMIT ||
+					    message->kind == OCC_MESSAGE_KIND_ABORT)) {
+			message->kind = OCC_MESSAGE_KIND_REFUSED;
+		} else {
+			message->kind = OCC_MESSAGE_KIND_LOCKED;
+		}
+		return stepwise_continue(OCC_LEAF_RECOLLECT_1);
+	}
+	return occ_recollect_recollect_as(noted, message);
+}
+
+/* Recalled, StoreSteps.tla:480 */
+static __always_inline __u32 occ_recalled(const struct occ_answer_cell *answer,
+					  const struct occ_message *message)
+{
+	(void)answer;
+	if (message->overtaken)
+		return stepwise_drop(OCC_LEAF_RECALLED_MOVED_PAST);
+	return stepwise_reply(OCC_LEAF_RECALLED_3);
+}
+
+/* Enter, OccSteps.tla:60 */
 static __always_inline __u32 occ_enter(const struct occ_transaction_cell *transaction,
 				       struct occ_message *message)
 {
@@ -234,7 +329,7 @@ static __always_inline __u32 occ_enter(const struct occ_transaction_cell *transa
 	return stepwise_continue(OCC_LEAF_ENTER_NOTHING_TO_ABORT);
 }
 
-/* Note, OccSteps.tla:72 */
+/* Note, OccSteps.tla:80 */
 static __always_inline __u32 occ_note(struct occ_intent_cell *intent, struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_LOCK) {
@@ -253,7 +348,7 @@ static __always_inline __u32 occ_note(struct occ_intent_cell *intent, struct occ
 	return stepwise_continue(OCC_LEAF_NOTE_2);
 }
 
-/* Settled, OccSteps.tla:158 */
+/* Settled, OccSteps.tla:167 */
 static __always_inline __u32 occ_on_occ_request_settled(struct occ_bucket_cell *bucket,
 							struct occ_message *message)
 {
@@ -342,7 +437,7 @@ static __always_inline __u32 occ_on_occ_request_settled(struct occ_bucket_cell *
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_7));
 }
 
-/* LockOn, OccSteps.tla:122 */
+/* LockOn, OccSteps.tla:130 */
 static __always_inline __u32 occ_on_occ_request_lock_on(struct occ_bucket_cell *bucket,
 							struct occ_message *message, __u8 own)
 {
@@ -392,7 +487,7 @@ static __always_inline __u32 occ_on_occ_request_lock_on(struct occ_bucket_cell *
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_11));
 }
 
-/* Lock, OccSteps.tla:138 */
+/* Lock, OccSteps.tla:147 */
 static __always_inline __u32 occ_on_occ_request_lock(struct occ_bucket_cell *bucket,
 						     struct occ_message *message)
 {
@@ -515,15 +610,13 @@ static __always_inline __u32 occ_on_occ_request_lock(struct occ_bucket_cell *buc
 	return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_15);
 }
 
-/* LookUpOwn, StoreSteps.tla:162 */
+/* LookUpOwn, StoreSteps.tla:164 */
 static __always_inline __u32 occ_on_occ_request_look_up_own(const struct occ_bucket_cell *bucket,
-							    struct occ_message *message,
-							    bool locked, __u8 way_2)
+							    struct occ_message *message, __u8 way_2)
 {
 	if (message->kind == OCC_MESSAGE_KIND_GET) {
 		const __u32 at = stepwise_position(way_2, 4);
 
-		message->locked = locked;
 		message->epoch = bucket->epoch;
 		message->way = way_2;
 		message->victim = message->key;
@@ -533,7 +626,6 @@ static __always_inline __u32 occ_on_occ_request_look_up_own(const struct occ_buc
 		message->spot = bucket->entries.items[at].spot;
 		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_TAIL_READ);
 	}
-	message->locked = locked;
 	message->epoch = bucket->epoch;
 	message->way = way_2;
 	message->victim = message->key;
@@ -541,7 +633,7 @@ static __always_inline __u32 occ_on_occ_request_look_up_own(const struct occ_buc
 	return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_WRITTEN);
 }
 
-/* OnEntry, StoreSteps.tla:128 */
+/* OnEntry, StoreSteps.tla:130 */
 static __always_inline __u32 occ_on_occ_request_on_entry(struct occ_bucket_cell *bucket,
 							 struct occ_message *message, __u8 way_2,
 							 bool locked)
@@ -632,7 +724,7 @@ static __always_inline __u32 occ_on_occ_request_on_entry(struct occ_bucket_cell 
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_28));
 }
 
-/* RequestElse, StoreSteps.tla:181 */
+/* RequestElse, StoreSteps.tla:183 */
 static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_cell *bucket,
 							     struct occ_message *message,
 							     bool locked)
@@ -651,12 +743,12 @@ static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_c
 	}
 	way_2 = 0;
 	STEPWISE_UNROLL
-	for (__u32 i_9 = OCC_WAYS; i_9 >= 1; i_9--)
+	for (__u32 i_10 = OCC_WAYS; i_10 >= 1; i_10--)
 		way_2 = stepwise_choose(
 			stepwise_not_bit(stepwise_equal_bit(
-				occ_mark_array_4_at(&bucket->marks, i_9), OCC_MARK_EMPTY)) &
-				stepwise_same_bit(bucket->keys.items[i_9 - 1], message->key),
-			i_9, way_2);
+				occ_mark_array_4_at(&bucket->marks, i_10), OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i_10 - 1], message->key),
+			i_10, way_2);
 	if (way_2 > 0) {
 		const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, way_2);
 
@@ -665,31 +757,31 @@ static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_c
 		    ((message->kind == OCC_MESSAGE_KIND_INSERT ||
 		      message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		     message->length > OCC_SLOT_SIZE)) {
-			return occ_on_occ_request_look_up_own(bucket, message, locked, way_2);
+			return occ_on_occ_request_look_up_own(bucket, message, way_2);
 		}
 		return occ_on_occ_request_on_entry(bucket, message, way_2, locked);
 	}
 	idle_3 = 0;
 	STEPWISE_UNROLL
-	for (__u32 i_10 = OCC_WAYS; i_10 >= 1; i_10--)
-		idle_3 = stepwise_choose(
-			stepwise_not_bit((bucket->pinned >> (i_10 - 1)) & 1) &
-				((((1ULL << OCC_MARK_EMPTY) | (1ULL << OCC_MARK_CLEAN)) >>
-				  occ_mark_array_4_at(&bucket->marks, i_10)) &
-				 1) &
-				(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_10),
-						    OCC_MARK_EMPTY) |
-				 stepwise_not_bit((bucket->used >> (i_10 - 1)) & 1)),
-			i_10, idle_3);
-	first = 0;
-	STEPWISE_UNROLL
 	for (__u32 i_11 = OCC_WAYS; i_11 >= 1; i_11--)
-		first = stepwise_choose(
+		idle_3 = stepwise_choose(
 			stepwise_not_bit((bucket->pinned >> (i_11 - 1)) & 1) &
 				((((1ULL << OCC_MARK_EMPTY) | (1ULL << OCC_MARK_CLEAN)) >>
 				  occ_mark_array_4_at(&bucket->marks, i_11)) &
+				 1) &
+				(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_11),
+						    OCC_MARK_EMPTY) |
+				 stepwise_not_bit((bucket->used >> (i_11 - 1)) & 1)),
+			i_11, idle_3);
+	first = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_12 = OCC_WAYS; i_12 >= 1; i_12--)
+		first = stepwise_choose(
+			stepwise_not_bit((bucket->pinned >> (i_12 - 1)) & 1) &
+				((((1ULL << OCC_MARK_EMPTY) | (1ULL << OCC_MARK_CLEAN)) >>
+				  occ_mark_array_4_at(&bucket->marks, i_12)) &
 				 1),
-			i_11, first);
+			i_12, first);
 	room_2 = stepwise_choose(STEPWISE_CHOOSE(OCC_CHOICE_ON_OCC_REQUEST_16,
 						 stepwise_less_bit(0, idle_3)),
 				 idle_3, first);
@@ -704,11 +796,11 @@ static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_c
 			__u8 value_2;
 
 			STEPWISE_UNROLL
-			for (__u32 i_12 = OCC_WAYS; i_12 >= 1; i_12--)
+			for (__u32 i_13 = OCC_WAYS; i_13 >= 1; i_13--)
 				idle_4 = stepwise_choose(
-					stepwise_not_bit((bucket->pinned >> (i_12 - 1)) & 1) &
-						stepwise_not_bit((bucket->used >> (i_12 - 1)) & 1),
-					i_12, idle_4);
+					stepwise_not_bit((bucket->pinned >> (i_13 - 1)) & 1) &
+						stepwise_not_bit((bucket->used >> (i_13 - 1)) & 1),
+					i_13, idle_4);
 			if (STEPWISE_CHOOSE(OCC_CHOICE_ON_OCC_REQUEST_18, idle_4 > 0)) {
 				value_2 = idle_4;
 			} else {
@@ -722,11 +814,11 @@ static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_c
 					__u8 first_2 = none_2;
 
 					STEPWISE_UNROLL
-					for (__u32 i_13 = OCC_WAYS; i_13 >= 1; i_13--)
+					for (__u32 i_14 = OCC_WAYS; i_14 >= 1; i_14--)
 						first_2 = stepwise_choose(
 							stepwise_not_bit(
-								(bucket->pinned >> (i_13 - 1)) & 1),
-							i_13, first_2);
+								(bucket->pinned >> (i_14 - 1)) & 1),
+							i_14, first_2);
 					value = first_2;
 				} else {
 					value = bucket->epoch % OCC_WAYS + 1;
@@ -736,7 +828,6 @@ static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_c
 			value_3 = value_2;
 		}
 		way_3 = value_3;
-		message->locked = locked;
 		message->epoch = bucket->epoch;
 		message->way = way_3;
 		message->victim = bucket->keys.items[stepwise_position(way_3, 4)];
@@ -779,11 +870,11 @@ static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_c
 		__u8 value_5;
 
 		STEPWISE_UNROLL
-		for (__u32 i_14 = OCC_WAYS; i_14 >= 1; i_14--)
+		for (__u32 i_15 = OCC_WAYS; i_15 >= 1; i_15--)
 			idle_5 = stepwise_choose(
-				stepwise_not_bit((bucket->pinned >> (i_14 - 1)) & 1) &
-					stepwise_not_bit((bucket->used >> (i_14 - 1)) & 1),
-				i_14, idle_5);
+				stepwise_not_bit((bucket->pinned >> (i_15 - 1)) & 1) &
+					stepwise_not_bit((bucket->used >> (i_15 - 1)) & 1),
+				i_15, idle_5);
 		if (STEPWISE_CHOOSE(OCC_CHOICE_ON_OCC_REQUEST_22, idle_5 > 0)) {
 			value_5 = idle_5;
 		} else {
@@ -796,11 +887,11 @@ static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_c
 				__u8 first_3 = none_3;
 
 				STEPWISE_UNROLL
-				for (__u32 i_15 = OCC_WAYS; i_15 >= 1; i_15--)
+				for (__u32 i_16 = OCC_WAYS; i_16 >= 1; i_16--)
 					first_3 = stepwise_choose(
-						stepwise_not_bit((bucket->pinned >> (i_15 - 1)) &
+						stepwise_not_bit((bucket->pinned >> (i_16 - 1)) &
 								 1),
-						i_15, first_3);
+						i_16, first_3);
 				value_4 = first_3;
 			} else {
 				value_4 = bucket->epoch % OCC_WAYS + 1;
@@ -810,7 +901,6 @@ static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_c
 		value_6 = value_5;
 	}
 	way_4 = value_6;
-	message->locked = locked;
 	message->epoch = bucket->epoch;
 	message->way = way_4;
 	message->victim = bucket->keys.items[stepwise_position(way_4, 4)];
@@ -818,23 +908,20 @@ static __always_inline __u32 occ_on_occ_request_request_else(struct occ_bucket_c
 	return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_FULL);
 }
 
-/* OnOccRequest, OccSteps.tla:173 */
+/* OnOccRequest, OccSteps.tla:203 */
 static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket,
 						struct occ_message *message)
 {
 	__u8 own_2;
 	bool locked;
+	__u8 first;
 	bool holds;
 
+	/* Answering, OccSteps.tla:203 */
 	if (message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT)
 		return occ_on_occ_request_settled(bucket, message);
 	if (message->kind == OCC_MESSAGE_KIND_LOCK)
 		return occ_on_occ_request_lock(bucket, message);
-	if (!(message->kind == OCC_MESSAGE_KIND_INSERT ||
-	      message->kind == OCC_MESSAGE_KIND_UPDATE ||
-	      message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_GET)) {
-		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_16);
-	}
 	own_2 = 0;
 	STEPWISE_UNROLL
 	for (__u32 i_7 = OCC_WAYS; i_7 >= 1; i_7--)
@@ -850,14 +937,22 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket,
 		message->kind = OCC_MESSAGE_KIND_LOCKED;
 		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED);
 	}
-	holds = own_2 == 0 && (message->kind == OCC_MESSAGE_KIND_INSERT ||
+	first = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_8 = OCC_WAYS; i_8 >= 1; i_8--)
+		first = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(
+				occ_mark_array_4_at(&bucket->marks, i_8), OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i_8 - 1], message->key),
+			i_8, first);
+	holds = first == 0 && (message->kind == OCC_MESSAGE_KIND_INSERT ||
 			       message->kind == OCC_MESSAGE_KIND_UPDATE);
 	if (holds) {
 		bool all = true;
 
 		STEPWISE_UNROLL
-		for (__u32 i_8 = 1; i_8 <= OCC_WAYS; i_8++) {
-			if (!((bucket->pinned >> (i_8 - 1)) & 1)) {
+		for (__u32 i_9 = 1; i_9 <= OCC_WAYS; i_9++) {
+			if (!((bucket->pinned >> (i_9 - 1)) & 1)) {
 				all = false;
 				break;
 			}
@@ -871,7 +966,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket,
 	return occ_on_occ_request_request_else(bucket, message, locked);
 }
 
-/* Leave, OccSteps.tla:81 */
+/* Leave, OccSteps.tla:89 */
 static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 				       const struct occ_message *message)
 {
@@ -907,7 +1002,588 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	return stepwise_continue(OCC_LEAF_LEAVE_3);
 }
 
-/* Remember, StoreSteps.tla:439 */
+/* OnEntry, StoreSteps.tla:131 */
+static __always_inline __u32 occ_on_fetched_on_entry(struct occ_bucket_cell *bucket,
+						     struct occ_message *message, __u8 way,
+						     bool locked)
+{
+	const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, way);
+
+	if (marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) {
+		const __u32 version_3 = bucket->entries.items[stepwise_position(way, 4)].version;
+		const __u32 at = stepwise_position(way, 4);
+
+		bucket->used = bucket->used | (1U << (way - 1));
+		message->locked = locked;
+		message->kind = OCC_MESSAGE_KIND_VALUE;
+		message->version = version_3;
+		message->length = bucket->entries.items[at].length;
+		message->value = bucket->entries.items[at].value;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_FETCHED_21));
+	}
+	message->locked = locked;
+	message->version = bucket->floor;
+	message->kind = OCC_MESSAGE_KIND_MISSING;
+	return stepwise_continue(OCC_LEAF_ON_FETCHED_22);
+}
+
+/* RequestElse, StoreSteps.tla:185 */
+static __always_inline __u32 occ_on_fetched_request_else(struct occ_bucket_cell *bucket,
+							 struct occ_message *message)
+{
+	__u8 way = 0;
+	__u8 own_2;
+	bool locked;
+
+	STEPWISE_UNROLL
+	for (__u32 i_8 = OCC_WAYS; i_8 >= 1; i_8--)
+		way = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(
+				occ_mark_array_4_at(&bucket->marks, i_8), OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i_8 - 1], message->key),
+			i_8, way);
+	own_2 = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_5 = OCC_WAYS; i_5 >= 1; i_5--)
+		own_2 = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(
+				occ_mark_array_4_at(&bucket->marks, i_5), OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i_5 - 1], message->key),
+			i_5, own_2);
+	locked = own_2 > 0 && ((bucket->pinned >> (own_2 - 1)) & 1);
+	if (way > 0) {
+		const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, way);
+
+		if ((marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) &&
+		    bucket->entries.items[stepwise_position(way, 4)].length > OCC_SLOT_SIZE) {
+			return stepwise_continue(OCC_LEAF_ON_FETCHED_20);
+		}
+		return occ_on_fetched_on_entry(bucket, message, way, locked);
+	}
+	if ((bucket->filter >> message->bit) & 1)
+		return stepwise_continue(OCC_LEAF_ON_FETCHED_28);
+	message->locked = locked;
+	message->version = bucket->floor;
+	message->kind = OCC_MESSAGE_KIND_MISSING;
+	return stepwise_continue(OCC_LEAF_ON_FETCHED_NEVER_SPILLED);
+}
+
+/* OnFetched, OccSteps.tla:215 */
+static __always_inline __u32 occ_on_fetched(struct occ_bucket_cell *bucket,
+					    struct occ_message *message)
+{
+	if (message->kind == OCC_MESSAGE_KIND_GET)
+		return occ_on_fetched_request_else(bucket, message);
+	return stepwise_continue(OCC_LEAF_ON_FETCHED_NOT_A_GET);
+}
+
+/* Settled, OccSteps.tla:167 */
+static __always_inline __u32 occ_on_gathered_settled(struct occ_bucket_cell *bucket,
+						     struct occ_message *message)
+{
+	enum occ_mark marks_item;
+	enum occ_mark marks_item_2;
+	__u32 at;
+
+	if (!(message->way >= 1 && message->way <= OCC_WAYS) ||
+	    !((bucket->pinned >> (message->way - 1)) & 1)) {
+		message->kind = stepwise_choose(
+			STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_1,
+					stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)),
+			OCC_MESSAGE_KIND_COMMITTED, OCC_MESSAGE_KIND_ABORTED);
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_NOTHING_PINNED);
+	}
+	marks_item = occ_mark_array_4_at(&bucket->marks, message->way);
+	if (!(marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) &&
+	    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
+		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+		occ_mark_array_4_put(
+			&bucket->marks, message->way,
+			stepwise_choose(STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_2,
+							(bucket->filter >> message->bit) & 1),
+					OCC_MARK_GONE, OCC_MARK_EMPTY));
+		message->kind = stepwise_choose(
+			STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_3,
+					stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)),
+			OCC_MESSAGE_KIND_COMMITTED, OCC_MESSAGE_KIND_ABORTED);
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_STILL_GONE));
+	}
+	if (message->kind == OCC_MESSAGE_KIND_ABORT) {
+		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+		message->kind = OCC_MESSAGE_KIND_ABORTED;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_4));
+	}
+	if (message->deletes) {
+		const __u32 version =
+			bucket->entries.items[stepwise_position(message->way, 4)].version;
+
+		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+		bucket->floor =
+			stepwise_choose(STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_4,
+							stepwise_less_bit(bucket->floor, version)),
+					version, bucket->floor);
+		occ_mark_array_4_put(
+			&bucket->marks, message->way,
+			stepwise_choose(STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_5,
+							(bucket->filter >> message->bit) & 1),
+					OCC_MARK_GONE, OCC_MARK_EMPTY));
+		message->key = bucket->keys.items[stepwise_position(message->way, 4)];
+		message->kind = OCC_MESSAGE_KIND_COMMITTED;
+		message->version = version;
+		message->done = true;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_5));
+	}
+	marks_item_2 = occ_mark_array_4_at(&bucket->marks, message->way);
+	if (marks_item_2 == OCC_MARK_CLEAN || marks_item_2 == OCC_MARK_DIRTY) {
+		const __u32 version_2 =
+			bucket->entries.items[stepwise_position(message->way, 4)].version + 1;
+		const __u32 at = stepwise_position(message->way, 4);
+
+		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+		occ_mark_array_4_put(&bucket->marks, message->way, OCC_MARK_DIRTY);
+		bucket->entries.items[at].version = version_2;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		bucket->used = bucket->used | (1U << (message->way - 1));
+		message->key = bucket->keys.items[at];
+		message->kind = OCC_MESSAGE_KIND_COMMITTED;
+		message->version = version_2;
+		message->done = true;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_6));
+	}
+	at = stepwise_position(message->way, 4);
+	bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+	occ_mark_array_4_put(&bucket->marks, message->way, OCC_MARK_DIRTY);
+	bucket->entries.items[at].version = bucket->floor + 1;
+	bucket->entries.items[at].length = message->length;
+	bucket->entries.items[at].spot = message->spot;
+	bucket->entries.items[at].value = message->value;
+	message->key = bucket->keys.items[at];
+	message->kind = OCC_MESSAGE_KIND_COMMITTED;
+	message->version = bucket->floor + 1;
+	message->done = true;
+	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_7));
+}
+
+/* LockOn, OccSteps.tla:130 */
+static __always_inline __u32 occ_on_gathered_lock_on(struct occ_bucket_cell *bucket,
+						     struct occ_message *message, __u8 own)
+{
+	enum occ_mark marks_item_2;
+	enum occ_mark marks_item_4;
+
+	if ((bucket->pinned >> (own - 1)) & 1) {
+		enum occ_mark marks_item;
+
+		message->kind = OCC_MESSAGE_KIND_CONFLICT;
+		marks_item = occ_mark_array_4_at(&bucket->marks, own);
+		if (STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_6,
+				    marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY)) {
+			message->version = bucket->entries.items[stepwise_position(own, 4)].version;
+		} else {
+			message->version = 0;
+		}
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_LOCKED_ALREADY);
+	}
+	marks_item_2 = occ_mark_array_4_at(&bucket->marks, own);
+	if (!((STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_7,
+			       marks_item_2 == OCC_MARK_CLEAN || marks_item_2 == OCC_MARK_DIRTY) ?
+		       bucket->entries.items[stepwise_position(own, 4)].version :
+		       0) == message->version)) {
+		enum occ_mark marks_item_3;
+
+		message->kind = OCC_MESSAGE_KIND_CONFLICT;
+		marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
+		if (STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_8,
+				    marks_item_3 == OCC_MARK_CLEAN ||
+					    marks_item_3 == OCC_MARK_DIRTY)) {
+			message->version = bucket->entries.items[stepwise_position(own, 4)].version;
+		} else {
+			message->version = 0;
+		}
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_OTHER_VERSION);
+	}
+	marks_item_4 = occ_mark_array_4_at(&bucket->marks, own);
+	if ((marks_item_4 == OCC_MARK_CLEAN || marks_item_4 == OCC_MARK_DIRTY) &&
+	    bucket->entries.items[stepwise_position(own, 4)].length > OCC_SLOT_SIZE) {
+		message->kind = OCC_MESSAGE_KIND_TOO_LONG;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_TAIL_LOCKED);
+	}
+	bucket->pinned = bucket->pinned | (1U << (own - 1));
+	message->kind = OCC_MESSAGE_KIND_GRANTED;
+	message->way = own;
+	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_11));
+}
+
+/* Lock, OccSteps.tla:147 */
+static __always_inline __u32 occ_on_gathered_lock(struct occ_bucket_cell *bucket,
+						  struct occ_message *message)
+{
+	__u8 own = 0;
+	bool all;
+	__u8 idle;
+	__u8 first;
+	__u8 room;
+
+	STEPWISE_UNROLL
+	for (__u32 i = OCC_WAYS; i >= 1; i--)
+		own = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i),
+							    OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i - 1], message->key),
+			i, own);
+	if (own > 0)
+		return occ_on_gathered_lock_on(bucket, message, own);
+	if (!((bucket->filter >> message->bit) & 1) && message->version != 0) {
+		message->kind = OCC_MESSAGE_KIND_CONFLICT;
+		message->version = 0;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_NOT_THERE);
+	}
+	all = true;
+	STEPWISE_UNROLL
+	for (__u32 i_2 = 1; i_2 <= OCC_WAYS; i_2++) {
+		if (!((bucket->pinned >> (i_2 - 1)) & 1)) {
+			all = false;
+			break;
+		}
+	}
+	if (all) {
+		message->kind = OCC_MESSAGE_KIND_CONFLICT;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_NO_WAY_TO_LOCK);
+	}
+	idle = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_3 = OCC_WAYS; i_3 >= 1; i_3--)
+		idle = stepwise_choose(
+			stepwise_not_bit((bucket->pinned >> (i_3 - 1)) & 1) &
+				((((1ULL << OCC_MARK_EMPTY) | (1ULL << OCC_MARK_CLEAN)) >>
+				  occ_mark_array_4_at(&bucket->marks, i_3)) &
+				 1) &
+				(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3),
+						    OCC_MARK_EMPTY) |
+				 stepwise_not_bit((bucket->used >> (i_3 - 1)) & 1)),
+			i_3, idle);
+	first = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_4 = OCC_WAYS; i_4 >= 1; i_4--)
+		first = stepwise_choose(
+			stepwise_not_bit((bucket->pinned >> (i_4 - 1)) & 1) &
+				((((1ULL << OCC_MARK_EMPTY) | (1ULL << OCC_MARK_CLEAN)) >>
+				  occ_mark_array_4_at(&bucket->marks, i_4)) &
+				 1),
+			i_4, first);
+	room = stepwise_choose(
+		STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_9, stepwise_less_bit(0, idle)), idle, first);
+	if (!((bucket->filter >> message->bit) & 1) && room > 0) {
+		const __u32 at = stepwise_position(room, 4);
+
+		occ_mark_array_4_put(&bucket->marks, room, OCC_MARK_GONE);
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = bucket->floor;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		if (STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_10, (bucket->used >> (room - 1)) & 1))
+			bucket->used = 0;
+		bucket->pinned = bucket->pinned | (1U << (room - 1));
+		message->kind = OCC_MESSAGE_KIND_GRANTED;
+		message->way = room;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_14));
+	}
+	return stepwise_continue(OCC_LEAF_ON_GATHERED_15);
+}
+
+/* OnEntry, StoreSteps.tla:130 */
+static __always_inline __u32 occ_on_gathered_on_entry(struct occ_bucket_cell *bucket,
+						      struct occ_message *message, __u8 way,
+						      bool locked)
+{
+	const __u32 version_3 = bucket->entries.items[stepwise_position(way, 4)].version;
+	enum occ_mark marks_item_3;
+	__u32 version_5;
+
+	if (message->kind == OCC_MESSAGE_KIND_GET) {
+		const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, way);
+
+		if (marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) {
+			const __u32 at = stepwise_position(way, 4);
+
+			bucket->used = bucket->used | (1U << (way - 1));
+			message->locked = locked;
+			message->kind = OCC_MESSAGE_KIND_VALUE;
+			message->version = version_3;
+			message->length = bucket->entries.items[at].length;
+			message->value = bucket->entries.items[at].value;
+			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_21));
+		}
+		message->locked = locked;
+		message->version = bucket->floor;
+		message->kind = OCC_MESSAGE_KIND_MISSING;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_22);
+	}
+	if (message->kind == OCC_MESSAGE_KIND_INSERT) {
+		const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, way);
+		__u32 at;
+
+		if (marks_item_2 == OCC_MARK_CLEAN || marks_item_2 == OCC_MARK_DIRTY) {
+			message->locked = locked;
+			message->kind = OCC_MESSAGE_KIND_EXISTS;
+			message->version = version_3;
+			return stepwise_continue(OCC_LEAF_ON_GATHERED_23);
+		}
+		at = stepwise_position(way, 4);
+		occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = bucket->floor + 1;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		message->locked = locked;
+		message->kind = OCC_MESSAGE_KIND_INSERTED;
+		message->version = bucket->floor + 1;
+		message->done = true;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_24));
+	}
+	marks_item_3 = occ_mark_array_4_at(&bucket->marks, way);
+	if (!(marks_item_3 == OCC_MARK_CLEAN || marks_item_3 == OCC_MARK_DIRTY)) {
+		message->locked = locked;
+		message->kind = OCC_MESSAGE_KIND_ABSENT;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_25);
+	}
+	if (message->kind == OCC_MESSAGE_KIND_UPDATE) {
+		const __u32 version_4 =
+			bucket->entries.items[stepwise_position(way, 4)].version + 1;
+		const __u32 at = stepwise_position(way, 4);
+
+		occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = version_4;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		bucket->used = bucket->used | (1U << (way - 1));
+		message->locked = locked;
+		message->kind = OCC_MESSAGE_KIND_UPDATED;
+		message->version = version_4;
+		message->done = true;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_26));
+	}
+	version_5 = bucket->entries.items[stepwise_position(way, 4)].version;
+	bucket->floor =
+		stepwise_choose(STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_11,
+						stepwise_less_bit(bucket->floor, version_5)),
+				version_5, bucket->floor);
+	occ_mark_array_4_put(&bucket->marks, way,
+			     stepwise_choose(STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_12,
+							     (bucket->filter >> message->bit) & 1),
+					     OCC_MARK_GONE, OCC_MARK_EMPTY));
+	message->locked = locked;
+	message->kind = OCC_MESSAGE_KIND_DELETED;
+	message->version = version_5;
+	message->done = true;
+	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_27));
+}
+
+/* RequestElse, StoreSteps.tla:183 */
+static __always_inline __u32 occ_on_gathered_request_else(struct occ_bucket_cell *bucket,
+							  struct occ_message *message, bool locked)
+{
+	__u8 way;
+	__u8 idle_2;
+	__u8 first;
+	__u8 room_2;
+
+	if (message->kind != OCC_MESSAGE_KIND_GET && message->length > OCC_VALUE_MAX) {
+		message->locked = locked;
+		message->kind = OCC_MESSAGE_KIND_TOO_LONG;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_TOO_LONG);
+	}
+	way = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_8 = OCC_WAYS; i_8 >= 1; i_8--)
+		way = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(
+				occ_mark_array_4_at(&bucket->marks, i_8), OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i_8 - 1], message->key),
+			i_8, way);
+	if (way > 0) {
+		const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, way);
+
+		if (((marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) &&
+		     bucket->entries.items[stepwise_position(way, 4)].length > OCC_SLOT_SIZE) ||
+		    ((message->kind == OCC_MESSAGE_KIND_INSERT ||
+		      message->kind == OCC_MESSAGE_KIND_UPDATE) &&
+		     message->length > OCC_SLOT_SIZE)) {
+			return stepwise_continue(OCC_LEAF_ON_GATHERED_20);
+		}
+		return occ_on_gathered_on_entry(bucket, message, way, locked);
+	}
+	if ((bucket->filter >> message->bit) & 1)
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_28);
+	if (message->kind == OCC_MESSAGE_KIND_GET) {
+		message->locked = locked;
+		message->version = bucket->floor;
+		message->kind = OCC_MESSAGE_KIND_MISSING;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_NEVER_SPILLED);
+	}
+	if (message->kind != OCC_MESSAGE_KIND_INSERT) {
+		message->locked = locked;
+		message->kind = OCC_MESSAGE_KIND_ABSENT;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_NOT_SPILLED);
+	}
+	idle_2 = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_9 = OCC_WAYS; i_9 >= 1; i_9--)
+		idle_2 = stepwise_choose(
+			stepwise_not_bit((bucket->pinned >> (i_9 - 1)) & 1) &
+				((((1ULL << OCC_MARK_EMPTY) | (1ULL << OCC_MARK_CLEAN)) >>
+				  occ_mark_array_4_at(&bucket->marks, i_9)) &
+				 1) &
+				(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_9),
+						    OCC_MARK_EMPTY) |
+				 stepwise_not_bit((bucket->used >> (i_9 - 1)) & 1)),
+			i_9, idle_2);
+	first = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_10 = OCC_WAYS; i_10 >= 1; i_10--)
+		first = stepwise_choose(
+			stepwise_not_bit((bucket->pinned >> (i_10 - 1)) & 1) &
+				((((1ULL << OCC_MARK_EMPTY) | (1ULL << OCC_MARK_CLEAN)) >>
+				  occ_mark_array_4_at(&bucket->marks, i_10)) &
+				 1),
+			i_10, first);
+	room_2 = stepwise_choose(STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_13,
+						 stepwise_less_bit(0, idle_2)),
+				 idle_2, first);
+	if (room_2 > 0 && !(message->length > OCC_SLOT_SIZE)) {
+		const __u32 at = stepwise_position(room_2, 4);
+
+		occ_mark_array_4_put(&bucket->marks, room_2, OCC_MARK_DIRTY);
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = bucket->floor + 1;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		if (STEPWISE_CHOOSE(OCC_CHOICE_ON_GATHERED_14, (bucket->used >> (room_2 - 1)) & 1))
+			bucket->used = 0;
+		message->locked = locked;
+		message->kind = OCC_MESSAGE_KIND_INSERTED;
+		message->version = bucket->floor + 1;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_GATHERED_31));
+	}
+	return stepwise_continue(OCC_LEAF_ON_GATHERED_FULL);
+}
+
+/* OnGathered, OccSteps.tla:211 */
+static __always_inline __u32 occ_on_gathered(struct occ_bucket_cell *bucket,
+					     struct occ_message *message)
+{
+	__u8 own_2;
+	bool locked;
+	__u8 first;
+	bool holds;
+
+	/* Answering, OccSteps.tla:211 */
+	if (message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT)
+		return occ_on_gathered_settled(bucket, message);
+	if (message->kind == OCC_MESSAGE_KIND_LOCK)
+		return occ_on_gathered_lock(bucket, message);
+	if (!(message->kind == OCC_MESSAGE_KIND_GET || message->kind == OCC_MESSAGE_KIND_INSERT ||
+	      message->kind == OCC_MESSAGE_KIND_UPDATE ||
+	      message->kind == OCC_MESSAGE_KIND_DELETE)) {
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_NOT_FOR_ONE);
+	}
+	own_2 = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_5 = OCC_WAYS; i_5 >= 1; i_5--)
+		own_2 = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(
+				occ_mark_array_4_at(&bucket->marks, i_5), OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i_5 - 1], message->key),
+			i_5, own_2);
+	locked = own_2 > 0 && ((bucket->pinned >> (own_2 - 1)) & 1);
+	if (locked &&
+	    (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
+	     message->kind == OCC_MESSAGE_KIND_DELETE)) {
+		message->kind = OCC_MESSAGE_KIND_LOCKED;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_WRITE_OF_LOCKED);
+	}
+	first = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_6 = OCC_WAYS; i_6 >= 1; i_6--)
+		first = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(
+				occ_mark_array_4_at(&bucket->marks, i_6), OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i_6 - 1], message->key),
+			i_6, first);
+	holds = first == 0 && (message->kind == OCC_MESSAGE_KIND_INSERT ||
+			       message->kind == OCC_MESSAGE_KIND_UPDATE);
+	if (holds) {
+		bool all = true;
+
+		STEPWISE_UNROLL
+		for (__u32 i_7 = 1; i_7 <= OCC_WAYS; i_7++) {
+			if (!((bucket->pinned >> (i_7 - 1)) & 1)) {
+				all = false;
+				break;
+			}
+		}
+		holds = all;
+	}
+	if (holds) {
+		message->kind = OCC_MESSAGE_KIND_LOCKED;
+		return stepwise_continue(OCC_LEAF_ON_GATHERED_NO_WAY_TO_WRITE);
+	}
+	return occ_on_gathered_request_else(bucket, message, locked);
+}
+
+/* NoteOutcome, OccSteps.tla:223 */
+static __always_inline __u32 occ_note_outcome(struct occ_noted_cell *noted,
+					      const struct occ_message *message)
+{
+	noted->tag = message->sequence % OCC_TAG_MODULUS;
+	noted->version = message->version;
+	if (STEPWISE_CHOOSE(OCC_CHOICE_NOTE_OUTCOME_4,
+			    message->kind == OCC_MESSAGE_KIND_INSERTED ||
+				    message->kind == OCC_MESSAGE_KIND_UPDATED ||
+				    message->kind == OCC_MESSAGE_KIND_DELETED ||
+				    message->kind == OCC_MESSAGE_KIND_GRANTED ||
+				    message->kind == OCC_MESSAGE_KIND_COMMITTED ||
+				    message->kind == OCC_MESSAGE_KIND_ABORTED)) {
+		noted->outcome = OCC_NOTED_OUTCOME_DONE;
+	} else if (STEPWISE_CHOOSE(OCC_CHOICE_NOTE_OUTCOME_3,
+				   message->kind == OCC_MESSAGE_KIND_EXISTS ||
+					   message->kind == OCC_MESSAGE_KIND_ABSENT ||
+					   message->kind == OCC_MESSAGE_KIND_CONFLICT)) {
+		noted->outcome = OCC_NOTED_OUTCOME_REFUSED;
+	} else if (STEPWISE_CHOOSE(OCC_CHOICE_NOTE_OUTCOME_2,
+				   message->kind == OCC_MESSAGE_KIND_TOO_LONG)) {
+		noted->outcome = OCC_NOTED_OUTCOME_TOO_LONG;
+	} else if (STEPWISE_CHOOSE(OCC_CHOICE_NOTE_OUTCOME_1,
+				   message->kind == OCC_MESSAGE_KIND_LOCKED ||
+					   message->kind == OCC_MESSAGE_KIND_REFUSED)) {
+		noted->outcome = OCC_NOTED_OUTCOME_BARRED;
+	} else {
+		noted->outcome = OCC_NOTED_OUTCOME_ALONE;
+	}
+	return stepwise_changed(stepwise_continue(OCC_LEAF_NOTE_OUTCOME_1));
+}
+
+/* Conclude, StoreSteps.tla:485 */
+static __always_inline __u32 occ_conclude(const struct occ_answer_cell *answer,
+					  struct occ_message *message)
+{
+	(void)answer;
+	if (message->kind == OCC_MESSAGE_KIND_FETCH) {
+		message->kind = OCC_MESSAGE_KIND_FETCHED;
+		return stepwise_continue(OCC_LEAF_CONCLUDE_1);
+	}
+	message->kind = OCC_MESSAGE_KIND_GATHERED;
+	return stepwise_continue(OCC_LEAF_CONCLUDE_2);
+}
+
+/* Remember, StoreSteps.tla:441 */
 static __always_inline __u32 occ_remember(struct occ_answer_cell *answer,
 					  const struct occ_message *message)
 {
@@ -916,6 +1592,7 @@ static __always_inline __u32 occ_remember(struct occ_answer_cell *answer,
 	    message->kind == OCC_MESSAGE_KIND_DELETED || message->kind == OCC_MESSAGE_KIND_ABSENT ||
 	    message->kind == OCC_MESSAGE_KIND_NO_ROOM ||
 	    message->kind == OCC_MESSAGE_KIND_TOO_LONG ||
+	    message->kind == OCC_MESSAGE_KIND_GATHERED ||
 	    message->kind == OCC_MESSAGE_KIND_LOCKED || message->kind == OCC_MESSAGE_KIND_GRANTED ||
 	    message->kind == OCC_MESSAGE_KIND_CONFLICT ||
 	    message->kind == OCC_MESSAGE_KIND_COMMITTED ||
@@ -937,6 +1614,7 @@ static __always_inline __u32 occ_end(struct occ_session_cell *session,
 	    message->kind == OCC_MESSAGE_KIND_DELETED || message->kind == OCC_MESSAGE_KIND_ABSENT ||
 	    message->kind == OCC_MESSAGE_KIND_NO_ROOM ||
 	    message->kind == OCC_MESSAGE_KIND_TOO_LONG ||
+	    message->kind == OCC_MESSAGE_KIND_GATHERED ||
 	    message->kind == OCC_MESSAGE_KIND_LOCKED || message->kind == OCC_MESSAGE_KIND_GRANTED ||
 	    message->kind == OCC_MESSAGE_KIND_CONFLICT ||
 	    message->kind == OCC_MESSAGE_KIND_COMMITTED ||
@@ -946,9 +1624,11 @@ static __always_inline __u32 occ_end(struct occ_session_cell *session,
 		session->outcome = message->kind;
 		return stepwise_changed(stepwise_reply(OCC_LEAF_END_1));
 	}
-	if (message->kind == OCC_MESSAGE_KIND_VALUE || message->kind == OCC_MESSAGE_KIND_MISSING)
+	if (message->kind == OCC_MESSAGE_KIND_VALUE || message->kind == OCC_MESSAGE_KIND_MISSING ||
+	    message->kind == OCC_MESSAGE_KIND_FETCHED) {
 		return stepwise_reply(OCC_LEAF_END_2);
-	if (message->kind == OCC_MESSAGE_KIND_GET)
+	}
+	if (message->kind == OCC_MESSAGE_KIND_GET || message->kind == OCC_MESSAGE_KIND_FETCH)
 		return stepwise_forward(OCC_LEAF_END_3);
 	session->state = OCC_SESSION_STATE_FORWARDED;
 	return stepwise_changed(stepwise_forward(OCC_LEAF_END_4));
@@ -1009,7 +1689,7 @@ static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 	return stepwise_continue(OCC_LEAF_ISSUE_2);
 }
 
-/* Claim, StoreSteps.tla:330 */
+/* Claim, StoreSteps.tla:332 */
 static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT ||
@@ -1025,7 +1705,7 @@ static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_
 	return stepwise_changed(stepwise_continue(OCC_LEAF_CLAIM_3));
 }
 
-/* Lift, StoreSteps.tla:288 */
+/* Lift, StoreSteps.tla:290 */
 static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket,
 				      struct occ_message *message)
 {
@@ -1066,7 +1746,7 @@ static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket,
 	return stepwise_continue(OCC_LEAF_LIFT_4);
 }
 
-/* Stow, StoreSteps.tla:315 */
+/* Stow, StoreSteps.tla:317 */
 static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (message->lifted == OCC_MARK_DIRTY) {
@@ -1129,7 +1809,7 @@ static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_mes
 	return stepwise_changed(stepwise_continue(OCC_LEAF_STOW_8));
 }
 
-/* LockOn, OccSteps.tla:122 */
+/* LockOn, OccSteps.tla:130 */
 static __always_inline __u32 occ_on_occ_completion_lock_on(struct occ_bucket_cell *bucket,
 							   struct occ_message *message, __u8 own)
 {
@@ -1180,7 +1860,7 @@ static __always_inline __u32 occ_on_occ_completion_lock_on(struct occ_bucket_cel
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_4));
 }
 
-/* LockFound, OccSteps.tla:203 */
+/* LockFound, OccSteps.tla:255 */
 static __always_inline __u32 occ_on_occ_completion_lock_found(struct occ_bucket_cell *bucket,
 							      struct occ_message *message)
 {
@@ -1328,7 +2008,7 @@ static __always_inline __u32 occ_on_occ_completion_lock_found(struct occ_bucket_
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_14));
 }
 
-/* OnEntry, StoreSteps.tla:128 */
+/* OnEntry, StoreSteps.tla:130 */
 static __always_inline __u32 occ_on_occ_completion_on_entry(struct occ_bucket_cell *bucket,
 							    struct occ_message *message, __u8 own_3,
 							    bool locked)
@@ -1450,7 +2130,7 @@ static __always_inline __u32 occ_on_occ_completion_on_entry(struct occ_bucket_ce
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_29));
 }
 
-/* OnCompletion, StoreSteps.tla:373 */
+/* OnCompletion, StoreSteps.tla:375 */
 static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_bucket_cell *bucket,
 								 struct occ_message *message,
 								 bool locked)
@@ -1462,12 +2142,12 @@ static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_buck
 	__u32 at;
 
 	STEPWISE_UNROLL
-	for (__u32 i_3 = OCC_WAYS; i_3 >= 1; i_3--)
+	for (__u32 i_4 = OCC_WAYS; i_4 >= 1; i_4--)
 		own_3 = stepwise_choose(
 			stepwise_not_bit(stepwise_equal_bit(
-				occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_EMPTY)) &
-				stepwise_same_bit(bucket->keys.items[i_3 - 1], message->key),
-			i_3, own_3);
+				occ_mark_array_4_at(&bucket->marks, i_4), OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i_4 - 1], message->key),
+			i_4, own_3);
 	if (own_3 > 0) {
 		bool holds = (message->kind == OCC_MESSAGE_KIND_INSERT ||
 			      message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -1480,7 +2160,7 @@ static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_buck
 				(message->kind == OCC_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, StoreSteps.tla:352 */
+			/* Untailed, StoreSteps.tla:354 */
 			if (message->spot == 0) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1592,7 +2272,7 @@ static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_buck
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT ||
 	     message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > OCC_SLOT_SIZE && !message->claimed) {
-		/* Untailed, StoreSteps.tla:352 */
+		/* Untailed, StoreSteps.tla:354 */
 		if (message->spot == 0) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1706,12 +2386,13 @@ static __always_inline __u32 occ_on_occ_completion_on_completion(struct occ_buck
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_44));
 }
 
-/* OnOccCompletion, OccSteps.tla:224 */
+/* OnOccCompletion, OccSteps.tla:276 */
 static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucket,
 						   struct occ_message *message)
 {
 	__u8 own_2;
 	bool locked;
+	__u8 first;
 
 	if (message->kind == OCC_MESSAGE_KIND_LOCK)
 		return occ_on_occ_completion_lock_found(bucket, message);
@@ -1735,7 +2416,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		message->kind = OCC_MESSAGE_KIND_LOCKED;
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED);
 	}
-	if (own_2 == 0 &&
+	first = 0;
+	STEPWISE_UNROLL
+	for (__u32 i_3 = OCC_WAYS; i_3 >= 1; i_3--)
+		first = stepwise_choose(
+			stepwise_not_bit(stepwise_equal_bit(
+				occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_EMPTY)) &
+				stepwise_same_bit(bucket->keys.items[i_3 - 1], message->key),
+			i_3, first);
+	if (first == 0 &&
 	    stepwise_choose(STEPWISE_CHOOSE(OCC_CHOICE_ON_OCC_COMPLETION_12, message->found),
 			    message->kind == OCC_MESSAGE_KIND_GET ||
 				    message->kind == OCC_MESSAGE_KIND_UPDATE ||
@@ -1754,7 +2443,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	return occ_on_occ_completion_on_completion(bucket, message, locked);
 }
 
-/* Settle, StoreSteps.tla:413 */
+/* Settle, StoreSteps.tla:415 */
 static __always_inline __u32 occ_settle(struct occ_page_cell *page,
 					const struct occ_message *message)
 {
@@ -1786,7 +2475,7 @@ static __always_inline __u32 occ_settle(struct occ_page_cell *page,
 	return stepwise_continue(OCC_LEAF_SETTLE_4);
 }
 
-/* Shelve, StoreSteps.tla:425 */
+/* Shelve, StoreSteps.tla:427 */
 static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf,
 					const struct occ_message *message)
 {
@@ -1835,7 +2524,7 @@ static __always_inline __u32 occ_revoke(struct occ_credential_cell *credential,
 	return stepwise_changed(stepwise_continue(OCC_LEAF_REVOKE_1));
 }
 
-/* Unsettled, OccSteps.tla:246 */
+/* Unsettled, OccSteps.tla:298 */
 static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *transaction,
 					   struct occ_message *message,
 					   const struct occ_env *environment)
@@ -1865,7 +2554,7 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 	return stepwise_drop(OCC_LEAF_UNSETTLED_2);
 }
 
-/* Settled, OccSteps.tla:150 */
+/* Settled, OccSteps.tla:159 */
 static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket,
 					 struct occ_message *message)
 {
@@ -1954,7 +2643,7 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket,
 	return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_7));
 }
 
-/* IsSettled, OccSteps.tla:256 */
+/* IsSettled, OccSteps.tla:308 */
 static __always_inline __u32 occ_is_settled(const struct occ_transaction_cell *transaction,
 					    struct occ_message *message,
 					    const struct occ_env *environment)
@@ -1993,7 +2682,7 @@ static __always_inline __u32 occ_retire(struct occ_session_cell *session,
 	return stepwise_drop(OCC_LEAF_RETIRE_2);
 }
 
-/* Take, StoreSteps.tla:449 */
+/* Take, StoreSteps.tla:495 */
 static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ_message *message)
 {
 	if (row->fate != OCC_ROW_FATE_PENDING)
@@ -2014,7 +2703,7 @@ static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ
 	return stepwise_continue(OCC_LEAF_TAKE_2);
 }
 
-/* Refill, StoreSteps.tla:470 */
+/* Refill, StoreSteps.tla:516 */
 static __always_inline __u32 occ_occ_refill_refill(struct occ_bucket_cell *bucket,
 						   struct occ_message *message)
 {
@@ -2132,7 +2821,7 @@ static __always_inline __u32 occ_occ_refill_refill(struct occ_bucket_cell *bucke
 	return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_11));
 }
 
-/* OccRefill, OccSteps.tla:265 */
+/* OccRefill, OccSteps.tla:317 */
 static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket,
 					    struct occ_message *message)
 {
@@ -2143,7 +2832,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket,
 	return occ_occ_refill_refill(bucket, message);
 }
 
-/* Overflow, StoreSteps.tla:484 */
+/* Overflow, StoreSteps.tla:530 */
 static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ_message *message)
 {
 	__u8 own;
@@ -2218,7 +2907,7 @@ static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ
 	return stepwise_continue(OCC_LEAF_OVERFLOW_8);
 }
 
-/* Report, StoreSteps.tla:508 */
+/* Report, StoreSteps.tla:554 */
 static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct occ_message *message)
 {
 	row->fate = message->fate;
@@ -2229,7 +2918,7 @@ static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct o
 
 /* --- Steps of the daemon --------------------------------------------------------------- */
 
-/* Decided, StoreSteps.tla:213 */
+/* Decided, StoreSteps.tla:215 */
 static __always_inline __u32 occ_find_decided(const struct occ_page_cell *page,
 					      struct occ_message *message, __u8 old, __u8 vacant)
 {
@@ -2274,7 +2963,7 @@ static __always_inline __u32 occ_find_decided(const struct occ_page_cell *page,
 	return stepwise_reply(OCC_LEAF_FIND_10);
 }
 
-/* Decided, StoreSteps.tla:213 */
+/* Decided, StoreSteps.tla:215 */
 static __always_inline __u32 occ_find_decided_2(const struct occ_page_cell *page,
 						struct occ_message *message, __u8 own, __u8 old,
 						__u8 vacant)
@@ -2325,7 +3014,7 @@ static __always_inline __u32 occ_find_decided_2(const struct occ_page_cell *page
 	return stepwise_reply(OCC_LEAF_FIND_12);
 }
 
-/* Decided, StoreSteps.tla:213 */
+/* Decided, StoreSteps.tla:215 */
 static __always_inline __u32 occ_find_decided_3(const struct occ_page_cell *page,
 						struct occ_message *message, __u8 own, __u8 old,
 						__u8 vacant)
@@ -2376,7 +3065,7 @@ static __always_inline __u32 occ_find_decided_3(const struct occ_page_cell *page
 	return stepwise_reply(OCC_LEAF_FIND_16);
 }
 
-/* Find, StoreSteps.tla:217 */
+/* Find, StoreSteps.tla:219 */
 static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct occ_message *message,
 				      const struct occ_env *environment)
 {
@@ -2523,7 +3212,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	return occ_find_decided_3(page, message, own, old, vacant);
 }
 
-/* Reserve, StoreSteps.tla:258 */
+/* Reserve, StoreSteps.tla:260 */
 static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	__u8 free;
@@ -2551,7 +3240,7 @@ static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct oc
 	return stepwise_changed(stepwise_continue(OCC_LEAF_RESERVE_3));
 }
 
-/* Keep, StoreSteps.tla:266 */
+/* Keep, StoreSteps.tla:268 */
 static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_message *message,
 				      const struct occ_env *environment)
 {

@@ -24,6 +24,7 @@ enum {
 	OCC_TABLE_SHELF,
 	OCC_TABLE_TAIL,
 	OCC_TABLE_ANSWER,
+	OCC_TABLE_NOTED,
 	OCC_TABLE_ROW,
 	OCC_TABLE_TRANSACTION,
 	OCC_TABLE_INTENT,
@@ -79,6 +80,13 @@ static __always_inline __u64 *occ_answer_element(const void *tables, __u32 index
 					     NULL;
 }
 
+static __always_inline __u64 *occ_noted_element(const void *tables, __u32 index)
+{
+	const struct stepwise_tables *opened = tables;
+
+	return index < OCC_CAPACITY_NOTED ? (__u64 *)opened->memory[OCC_TABLE_NOTED] + index : NULL;
+}
+
 static __always_inline __u64 *occ_transaction_element(const void *tables, __u32 index)
 {
 	const struct stepwise_tables *opened = tables;
@@ -98,6 +106,46 @@ static __always_inline struct occ_intent_cell *occ_intent_element(const void *ta
 }
 
 #include "occ_hooks.h"
+
+static __always_inline struct occ_operations *
+occ_operations_of(const struct occ_operations_run *run)
+{
+	return run->operations;
+}
+
+static __always_inline unsigned char *occ_operation(const struct occ_operations_run *run,
+						    const struct occ_operations *operations,
+						    __u32 number)
+{
+	(void)operations;
+	return (unsigned char *)run->packet + OCC_WIRE_SIZE + (size_t)number * OCC_OPERATION_SIZE;
+}
+
+static __always_inline bool occ_has_operation(const struct occ_operations_run *run,
+					      const unsigned char *payload)
+{
+	(void)run, (void)payload;
+	return true;
+}
+
+/* Returns true if a payload has as many operations as it says, each with values of its fields'
+ * types, or else its tail. */
+static bool occ_are_operations_valid(unsigned char *payload, size_t size)
+{
+	const __u32 count = occ_message_operations(payload);
+	const struct occ_operations_run run = { .packet = payload };
+	struct occ_message message;
+
+	if (!count)
+		return size == OCC_WIRE_SIZE + occ_message_tail_size(payload);
+	if (count > OCC_OPERATIONS_MAX ||
+	    size != OCC_WIRE_SIZE + (size_t)count * OCC_OPERATION_SIZE)
+		return false;
+	for (__u32 number = 0; number < count; number++)
+		if (!occ_operation_decode(occ_operation(&run, NULL, number), &message))
+			return false;
+	return true;
+}
 
 static void occ_env_set(struct occ_env *to, const struct stepwise_environment *from)
 {
@@ -201,17 +249,24 @@ static enum stepwise_verdict occ_xdp_message(const struct stepwise_tables *table
 {
 	struct occ_env env;
 	struct occ_message message;
+	struct occ_operations operations = {};
+	struct occ_operations_run run = { .tables = tables,
+					  .packet = payload,
+					  .operations = &operations };
 
-	if (*size != OCC_WIRE_SIZE + occ_message_tail_size(payload))
+	if (!occ_are_operations_valid(payload, *size))
 		return STEPWISE_DROP;
+	run.count.value = occ_message_operations(payload);
 	if (!occ_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	occ_env_set(&env, environment);
-	switch (stepwise_verdict(occ_run_xdp(tables, &message, &env))) {
+	switch (stepwise_verdict(occ_run_xdp(tables, &message, &env, &run, false))) {
 	case STEPWISE_REPLY:
 		occ_message_encode_answer(payload, &message);
 		return STEPWISE_REPLY;
 	case STEPWISE_FORWARD:
+		if (run.count.value)
+			return STEPWISE_DROP;
 		occ_message_encode_forwarded(payload, &message);
 		return STEPWISE_FORWARD;
 	default:
@@ -299,6 +354,13 @@ static const struct stepwise_table occ_tables[] = {
 		.mmapable = true,
 		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
+	[OCC_TABLE_NOTED] = {
+		.name = "noted",
+		.capacity = OCC_CAPACITY_NOTED,
+		.element_size = sizeof(__u64),
+		.mmapable = true,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
+	},
 	[OCC_TABLE_ROW] = {
 		.name = "row",
 		.capacity = OCC_CAPACITY_ROW,
@@ -371,7 +433,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.sweep_size = offsetof(struct occ_message, tail), /* the programs' message ends here */
 	.sweep_period_ms = 250,
 	.compares_addresses = true,
-	.layout_id = 0xe43ea645775344b2,
+	.layout_id = 0xc5c739ecdbe73c51,
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
 	.tells_peers = true,
@@ -379,7 +441,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.takes_tokens = true,
 	.token_at = OCC_WIRE_SECRET,
 	.tables = occ_tables,
-	.table_count = 10,
+	.table_count = 11,
 	.counters = occ_counters,
 	.counter_count = OCC_COUNTERS,
 	.passes = occ_passes,
@@ -388,6 +450,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.xdp_program = "occ_xdp",
 	.tc_program = "occ_tc",
 	.ahead_program = "occ_ahead",
+	.gathered_program = "occ_gathered",
 	.on_forwarded = occ_on_forwarded_message,
 	.run_xdp = occ_xdp_message,
 	.run_tc = occ_tc_message,

@@ -34,7 +34,7 @@
 (*                                                                         *)
 (* Cells: bucket [filter, epoch, floor, marks, used, keys, entries], page  *)
 (* [spilled], shelf [generation, taken], tail [bytes], answer [sequence,   *)
-(* version].                                                               *)
+(* version], noted [tag, version, outcome].                                *)
 (***************************************************************************)
 EXTENDS SessionSteps
 
@@ -52,6 +52,8 @@ CONSTANTS
   WriteBack,       \* whether a write stays in the bucket until its way is needed
   SparesUsed,      \* whether entries that were used again are spared when a way is needed
   TellsFloor,      \* whether an answer that there is no such key says the bucket's floor
+  Operations,      \* of one message
+  TagModulus,      \* a note's tag counts modulo this
   Pinning          \* kinds of a protocol over this one's cells, which have their key brought into the bucket, there or not
 
 NextVersion(version) == (version + 1) % VersionModulus
@@ -440,6 +442,50 @@ Remember(answer, msg) ==
   IF msg.kind \in Answers
     THEN Continue([answer EXCEPT !.sequence = msg.sequence, !.version = msg.version], msg)
     ELSE Continue(answer, msg)
+
+(***************************************************************************)
+(* Several operations in one message.  Each is a request of its own, on    *)
+(* its own key.  One that its bucket cannot answer stays as it is, and its *)
+(* client asks for it alone.                                               *)
+(*                                                                         *)
+(* Fetch gets keys, any number of times and in no order.  Gather may write *)
+(* as well, at most once: what became of each operation is noted with the  *)
+(* session, for when the request is sent again.  A value is not noted, so  *)
+(* what a Gather gets is told once.                                        *)
+(*                                                                         *)
+(* A note's tag says whose it is: a sequence number, or its last bits.     *)
+(* That a run lives while its session comes round to the same tag is       *)
+(* assumed away, like that of an epoch.                                    *)
+(***************************************************************************)
+
+\* Each session has a place for each operation of a message.
+NotePlace(answer, msg, env) == Continue(answer, [msg EXCEPT !.note = Operations * msg.client + env.position])
+
+TagOf(msg) == msg.sequence % TagModulus
+
+NoteAs(noted, msg, outcome) ==
+  Continue([noted EXCEPT !.tag = TagOf(msg), !.version = msg.version, !.outcome = outcome], msg)
+
+\* The request was sent again: its operations are answered as they were, unless another one was noted since.  `done` and
+\* `refused` are the kinds that answer an operation of this kind.
+RecollectAs(noted, msg, done, refused) ==
+  CASE noted.tag # TagOf(msg) -> Overtaken :: Continue(noted, [msg EXCEPT !.overtaken = TRUE])
+    [] noted.outcome = "TooLong" -> Continue(noted, [msg EXCEPT !.kind = "TooLong"])
+    [] noted.outcome = "Done" -> Continue(noted, [msg EXCEPT !.kind = done, !.version = noted.version])
+    [] noted.outcome = "Refused" -> Continue(noted, [msg EXCEPT !.kind = refused, !.version = noted.version])
+    [] OTHER -> StillAlone :: Continue(noted, msg)
+
+RecallOne(answer, msg) == IF msg.kind = "Gathered" THEN Several :: Continue(answer, msg) ELSE Recall(answer, msg)
+
+Recalled(answer, msg) ==
+  CASE msg.kind # "Gathered" -> NotRecalled :: Continue(answer, msg)
+    [] msg.overtaken -> MovedPast :: Drop(answer, msg)
+    [] OTHER -> Reply(answer, msg)
+
+Conclude(answer, msg) ==
+  CASE msg.kind = "Fetch" -> Continue(answer, [msg EXCEPT !.kind = "Fetched"])
+    [] msg.kind = "Gather" -> Continue(answer, [msg EXCEPT !.kind = "Gathered"])
+    [] OTHER -> NotGathered :: Continue(answer, msg)
 
 (***************************************************************************)
 (* Rows that were recovered, one of each key, into a store that serves     *)

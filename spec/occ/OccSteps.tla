@@ -26,6 +26,10 @@
 (* The store's own requests go on as they were, but change nothing that is *)
 (* locked (Locked).                                                        *)
 (*                                                                         *)
+(* Several at once: Fetch reads keys, and so it also reads them again.  A  *)
+(* Gather may lock, commit and abort as well.  Each operation is a request *)
+(* of its own, and all sections run for one before the next one begins.    *)
+(*                                                                         *)
 (* Cells: the store's, bucket with [pinned]; transaction [verdict, ways],  *)
 (* intent [slot, bit, deletes, length, value].                             *)
 (***************************************************************************)
@@ -44,6 +48,10 @@ PinsNone(transaction) == \A i \in 1..Intents : transaction.ways[i] = 0
 
 \* 0: there is none.
 VersionAt(bucket, way) == IF IsLive(bucket, way) THEN bucket.entries[way].version ELSE 0
+
+Writes == {"Insert", "Update", "Delete"}
+
+Transacting == {"Lock", "Commit", "Abort"}
 
 (***************************************************************************)
 (* Requests of a session *)
@@ -131,7 +139,8 @@ LockOn(bucket, msg, way, expected) ==
 \* A way that says that the key does not exist.
 Tombstone(bucket, way, msg) == Placed(bucket, way, "Gone", bucket.floor, msg)
 
-Lock(bucket, msg) ==
+\* Undecided(_) says what becomes of a lock that the bucket cannot decide. There is this room for its key.
+Lock(bucket, msg, Undecided(_)) ==
   LET own == WayOf(bucket, msg.key)
       room == RoomBeside(bucket)
   IN
@@ -144,7 +153,7 @@ Lock(bucket, msg) ==
     [] ~ MayBeSpilled(bucket, msg) /\ room > 0 ->
          Granted(Tombstone(bucket, room, msg), msg, room, msg.version)
     [] OTHER ->
-         Continue(bucket, [LookUpIn(bucket, msg, room, VictimBeside).msg EXCEPT !.expected = msg.version])
+         Undecided(room)
 
 \* The intent is done, or dropped, if it still pins its way.  It was noted with the way's key, which stays there.
 Settled(bucket, msg) ==
@@ -168,24 +177,67 @@ Settled(bucket, msg) ==
     [] OTHER ->
          InsertAt(free, intended, way, settled)
 
-Writes == {"Insert", "Update", "Delete"}
-
-OnOccRequest(bucket, msg) ==
+KeyIsLocked(bucket, msg) ==
   LET own == WayOf(bucket, msg.key)
-      locked == own > 0 /\ IsPinned(bucket, own)
+  IN  own > 0 /\ IsPinned(bucket, own)
+
+\* Undecided(_), Own(_) and Other(_) say what becomes of what the bucket cannot answer: of a lock, of another request for a key
+\* that is in this way, and of one for another key, for which there is this room.
+Answering(bucket, msg, Undecided(_), Own(_), Other(_)) ==
+  LET own == WayOf(bucket, msg.key)
+      locked == KeyIsLocked(bucket, msg)
   IN
   CASE msg.kind \in {"Commit", "Abort"} ->
          Settled(bucket, msg)
     [] msg.kind = "Lock" ->
-         Lock(bucket, msg)
-    [] msg.kind \notin Writes \cup Reads ->
-         Continue(bucket, msg)
+         Lock(bucket, msg, Undecided)
+    [] msg.kind \notin {"Get"} \cup Writes ->
+         NotForOne :: Continue(bucket, msg)
     [] locked /\ msg.kind \in Writes ->
          WriteOfLocked :: Answered(bucket, msg, "Locked")
     [] own = 0 /\ msg.kind \in {"Insert", "Update"} /\ IsCrowded(bucket) ->
          NoWayToWrite :: Answered(bucket, msg, "Locked")
     [] OTHER ->
-         RequestIn(bucket, [msg EXCEPT !.locked = locked], RoomBeside(bucket), VictimBeside)
+         RequestElse(bucket, [msg EXCEPT !.locked = locked], RoomBeside(bucket), Own, Other)
+
+OnOccRequest(bucket, msg) ==
+  LET Seeks(room) == LookUpIn(bucket, msg, room, VictimBeside)
+  IN  Answering(bucket, msg,
+                LAMBDA room : Continue(bucket, [Seeks(room).msg EXCEPT !.expected = msg.version]),
+                LAMBDA way : LookUpOwn(bucket, msg, way),
+                Seeks)
+
+\* An operation that the bucket cannot answer stays as it came: the daemon does not hear of it.
+OnGathered(bucket, msg) ==
+  LET Stays(any) == Continue(bucket, msg)
+  IN  Answering(bucket, msg, Stays, Stays, Stays)
+
+OnFetched(bucket, msg) ==
+  IF msg.kind = "Get" THEN OnGathered(bucket, msg) ELSE NotAGet :: Continue(bucket, msg)
+
+(***************************************************************************)
+(* What became of each operation of several                                *)
+(***************************************************************************)
+
+\* Barred: a lock, commit or abort that is Refused, and one of the store's writes that is Locked.
+NoteOutcome(noted, msg) ==
+  NoteAs(noted, msg, CASE msg.kind \in {"Inserted", "Updated", "Deleted", "Granted", "Committed", "Aborted"} -> "Done"
+                       [] msg.kind \in {"Exists", "Absent", "Conflict"} -> "Refused"
+                       [] msg.kind = "TooLong" -> "TooLong"
+                       [] msg.kind \in {"Locked", "Refused"} -> "Barred"
+                       [] OTHER -> "Alone")
+
+Recollect(noted, msg) ==
+  IF noted.tag = TagOf(msg) /\ noted.outcome = "Barred"
+    THEN Continue(noted, [msg EXCEPT !.kind = IF msg.kind \in Transacting THEN "Refused" ELSE "Locked"])
+    ELSE RecollectAs(noted, msg,
+                     CASE msg.kind = "Insert" -> "Inserted"
+                       [] msg.kind = "Update" -> "Updated"
+                       [] msg.kind = "Delete" -> "Deleted"
+                       [] msg.kind = "Lock" -> "Granted"
+                       [] msg.kind = "Commit" -> "Committed"
+                       [] OTHER -> "Aborted",
+                     CASE msg.kind = "Insert" -> "Exists" [] msg.kind = "Lock" -> "Conflict" [] OTHER -> "Absent")
 
 (***************************************************************************)
 (* The rare path: what was found is brought into the bucket, and pinned.   *)
@@ -223,11 +275,11 @@ LockFound(bucket, msg) ==
 \* A get that finds no way is answered without one; a write must ask again.
 OnOccCompletion(bucket, msg) ==
   LET own == WayOf(bucket, msg.key)
-      locked == own > 0 /\ IsPinned(bucket, own)
+      locked == KeyIsLocked(bucket, msg)
   IN
   CASE msg.kind = "Lock" ->
          LockFound(bucket, msg)
-    [] msg.kind \notin Writes \cup Reads ->
+    [] msg.kind \notin Writes \cup ReadCompletions ->
          Continue(bucket, msg)
     [] locked /\ msg.kind \in Writes ->
          CompletedLocked :: Answered(bucket, msg, "Locked")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 import socket
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from spec.kv.live.client import Entry, KvCaller, KvSession, Outcome
 from spec.kv.live.reference import Reference
 from spec.lib.live.session_client import SessionError
 from tests.live import invited
+from tests.live.plain_gathers import Gathering
 from tests.live.plain_server import CAPACITIES, OfEightBuckets
 from tests.live.plain_store import PlainStore
 
@@ -88,35 +88,8 @@ def test_answers_to_others_are_ignored(changes):
     assert session.receive(right.encode(), 20) == right and number not in session.outstanding_reads
 
 
-class Gathering(PlainStore):
-    """Executes the operations of a request. It leaves some alone, as the kernel does with what its bucket lacks."""
-
-    def complete(self, answer: Any) -> None:
-        if answer.kind.name not in ("FETCHED", "GATHERED"):
-            super().complete(answer)
-            return
-        account = self.reference.accounts.get(answer.client)
-        is_again = account is not None and account.sequence == answer.sequence and account.said is not None
-        trial = Lenient(self.reference.codec, CAPACITIES)
-        trial.accounts = self.reference.accounts
-        trial.entries, trial.floors = copy.deepcopy((self.reference.entries, self.reference.floors))
-        said = account.said.operations if is_again and answer.kind.name == "GATHERED" else None
-        answer.operations = said or [self._executed(trial, answer, asked) for asked in answer.operations]
-
-    def _executed(self, trial: Reference, answer: Any, asked: Any) -> Any:
-        if self._random.random() < 0.2:
-            return asked
-        alone = replace(answer, **vars(asked), count=0, operations=[])
-        outcome = min(trial.outcomes(alone))
-        done = replace(asked, kind=codec.Kind[outcome])
-        version = trial.version_of(outcome, asked.key)
-        if version is not None:
-            done.version = version
-        if outcome == "VALUE":
-            stored = trial.entries[asked.key]
-            done.length, done.value = stored.length, stored.value[: codec.SLOT_SIZE]
-        trial.apply(alone, outcome)
-        return done
+class GatheringStore(Gathering, PlainStore):
+    """A store in one process."""
 
 
 class Lenient(Reference):
@@ -129,7 +102,7 @@ class Lenient(Reference):
 @pytest.mark.parametrize("seed", range(3))
 def test_callers_over_a_faulty_link(seed):
     choose, store = random.Random(seed), {}
-    with Gathering(Lenient(OfEightBuckets(codec), CAPACITIES), faults=0.2, seed=seed) as server:
+    with GatheringStore(Lenient(OfEightBuckets(codec), CAPACITIES), faults=0.2, seed=seed) as server:
         caller = server.opened(KvCaller, KvSession(codec), choose)
         for turn in range(40):
             keys = choose.sample(range(12), 6)

@@ -40,7 +40,18 @@ def test_transactions_agree_with_the_reference(variant, monkeypatch):
             return super().answered(message, answer)
 
     monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=Listening, Actor=occ.Actor))
-    wanted = ("GRANTED", "CONFLICT", "COMMITTED", "ABORTED", "REFUSED", "LOCKED", "VALUE", "MISSING")
+    wanted = (
+        "GRANTED",
+        "CONFLICT",
+        "COMMITTED",
+        "ABORTED",
+        "REFUSED",
+        "LOCKED",
+        "VALUE",
+        "MISSING",
+        "FETCHED",
+        "GATHERED",
+    )
     for seed in range(100 * variant, 100 * variant + 10):  # what comes up is a matter of luck
         play("occ", VARIANTS[variant], 4, seed, examples=4)
         if all(seen[name] for name in wanted):

@@ -107,18 +107,22 @@ class KvSession(StoreSession):
 
     def operations_of(self, wanted: Sequence[Wanted]) -> dict[str, Any]:
         """The fields of a message with these operations. Raises SessionError for none, and for too many."""
-        self.check_count(len(wanted), "operations")
-        return {"count": len(wanted), "operations": [self._operation(*each) for each in wanted]}
+        return self.several([self.operation(*each) for each in wanted])
 
-    def _operation(self, kind: str, key: int, value: bytes) -> Any:
-        """A long value goes out as its length alone, which the kernel leaves alone."""
+    def several(self, operations: list[Any]) -> dict[str, Any]:
+        """The same for operations that are encoded already."""
+        self.check_count(len(operations), "operations")
+        return {"count": len(operations), "operations": operations}
+
+    def operation(self, kind: str, key: int, value: bytes) -> Any:
+        """An operation. A long value goes out as its length alone, which the kernel leaves alone."""
         stored = self._stored(value)
         return self.codec.Operation(kind=self.codec.Kind[kind], key=key, length=stored["length"], value=stored["value"])
 
 
 def value_of(message: Any) -> bytes:
-    """The whole value that a message carries."""
-    return message.tail or message.value[: message.length]
+    """The whole value that a message carries, or an operation, which has no tail."""
+    return getattr(message, "tail", b"") or message.value[: message.length]
 
 
 def entry_of(answer: Any) -> Entry | None:
@@ -228,7 +232,7 @@ class KvCaller(StoreCaller):
     def _entry(self, done: Any) -> Entry | None:
         if done.kind.name == "GET":
             return self.get(done.key)
-        return Entry(done.version, done.value[: done.length]) if done.kind.name == "VALUE" else None
+        return entry_of(done)
 
     def _outcome(self, done: Any, asked: Wanted) -> Outcome | Entry | None:
         kind = asked[0]

@@ -58,6 +58,12 @@ class Reference(SessionReference):
     recalled = frozenset(kind for kinds in KvSession.answers.values() for kind in kinds)
     """The answers to requests. When a request is sent again, its answer must carry the same version as before."""
 
+    gathered = frozenset({"GET", "INSERT", "UPDATE", "DELETE"})
+    """The operations that a GATHER executes."""
+
+    changing = frozenset({"INSERTED", "UPDATED", "DELETED"})
+    """The answers to operations that may change what their bucket can answer."""
+
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         super().__init__(codec, capacities)
         self.entries: dict[int, Stored] = {}
@@ -120,17 +126,22 @@ class Reference(SessionReference):
         found, written = [], set()
         for asked, done in zip(message.operations, answer.operations):
             alone = replace(message, **vars(asked), count=0, operations=[])
-            found += self._wrong_operation(message, alone, done, self.codec.hash_slot(asked.key) in written)
-            if done.kind.name in ("INSERTED", "UPDATED", "DELETED"):
-                written.add(self.codec.hash_slot(asked.key))
+            slot = self.slot_of(alone)
+            found += self._wrong_operation(message, alone, done, slot in written)
+            if done.kind.name in self.changing:
+                written.add(slot)
         return found
+
+    def slot_of(self, message: Any) -> int:
+        """The bucket that a request for one key works on."""
+        return self.codec.hash_slot(message.key)
 
     def _wrong_operation(self, message: Any, asked: Any, done: Any, bucket_is_other: bool) -> list[str]:
         """Executes an operation. Returns the errors in its outcome.
 
         bucket_is_other: whether an operation before may have changed what its bucket can answer.
         """
-        may_be = ("GET",) if message.kind.name == "FETCH" else ("GET", "INSERT", "UPDATE", "DELETE")
+        may_be = {"GET"} if message.kind.name == "FETCH" else self.gathered
         if done.kind.name == asked.kind.name:
             is_left = asked.kind.name not in may_be or bucket_is_other or self.needs_daemon(asked)
             return [] if is_left and vars(done).items() <= vars(asked).items() else [f"{asked} was left as {done}"]
@@ -163,11 +174,15 @@ class Reference(SessionReference):
             return [
                 f"an operation came to {one}, but a repeated request got {other}"
                 for one, other in pairs
-                if one != other and not (one.kind.name in GOT and other.kind.name in GOT)
+                if not self.say_the_same(one, other) and not (one.kind.name in GOT and other.kind.name in GOT)
             ]
         if said.kind.name not in self.recalled or answer.version == said.version:
             return []
         return [f"{said.kind.name} came with version {said.version}, but a repeated request got {answer.version}"]
+
+    def say_the_same(self, one: Any, other: Any) -> bool:
+        """Whether the answer to an operation fits that to the repeated request."""
+        return one == other
 
     def apply(self, message: Any, outcome: str) -> None:
         key = message.key

@@ -122,26 +122,11 @@ OutcomesAreNoted ==
        LET given == event'.given
            noted == cells'.noted[given.note]
        IN  /\ given.note \div Operations = given.client
-           /\ noted.sequence = given.sequence /\ noted.version = given.version
+           /\ noted.tag = TagOf(given) /\ noted.version = given.version
            /\ noted.outcome = CASE given.kind \in {"Inserted", "Updated", "Deleted"} -> "Done"
                                 [] given.kind \in {"Exists", "Absent"} -> "Refused"
                                 [] given.kind = "TooLong" -> "TooLong"
                                 [] OTHER -> "Alone"]_vars
-
-\* A request that is sent again is told what was noted of it, or nothing once a later one is noted.
-ToldAsNoted ==
-  [][/\ event'.step = "Recollect" =>
-          event'.message.overtaken =
-            (event'.given.overtaken \/ cells.noted[event'.given.note].sequence # event'.given.sequence)
-     /\ event'.step = "Recalled" /\ event'.given.kind = "Gathered" =>
-          event'.verdict = IF event'.given.overtaken THEN "Drop" ELSE "Reply"]_vars
-
-\* Whatever was left alone, the message is answered.
-SeveralAreAnswered ==
-  [][event'.step = "Conclude" =>
-       event'.message.kind = CASE event'.given.kind = "Fetch" -> "Fetched"
-                               [] event'.given.kind = "Gather" -> "Gathered"
-                               [] OTHER -> event'.given.kind]_vars
 
 (***************************************************************************)
 (* The daemon                                                              *)

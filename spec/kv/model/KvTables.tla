@@ -156,6 +156,24 @@ SaysWhatIsThere(given, msg) ==
       /\ own # 0 => msg.version = page[own].entry.version
 
 (***************************************************************************)
+(* Several operations in one message                                       *)
+(***************************************************************************)
+
+\* A request that is sent again is told what was noted of it, or nothing once a later one is noted.
+ToldAsNoted ==
+  [][/\ event'.step = "Recollect" =>
+          event'.message.overtaken = (event'.given.overtaken \/ cells.noted[event'.given.note].tag # TagOf(event'.given))
+     /\ event'.step = "Recalled" /\ event'.given.kind = "Gathered" =>
+          event'.verdict = IF event'.given.overtaken THEN "Drop" ELSE "Reply"]_event
+
+\* Whatever was left alone, the message is answered.
+SeveralAreAnswered ==
+  [][event'.step = "Conclude" =>
+       event'.message.kind = CASE event'.given.kind = "Fetch" -> "Fetched"
+                               [] event'.given.kind = "Gather" -> "Gathered"
+                               [] OTHER -> event'.given.kind]_event
+
+(***************************************************************************)
 (* Invariants of the tables *)
 (***************************************************************************)
 

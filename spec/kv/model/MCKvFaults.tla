@@ -48,11 +48,11 @@ BeginAgain(session, msg, env) ==
 
 \* The outcome of an operation is noted only if it was decided, so an older note may count for one that was not.
 NoteDecided(noted, msg) ==
-  IF msg.kind \in Alone THEN Continue([noted EXCEPT !.sequence = msg.sequence], msg) ELSE Right!Note(noted, msg)
+  IF msg.kind \in Alone THEN Continue([noted EXCEPT !.tag = TagOf(msg)], msg) ELSE Right!Note(noted, msg)
 
 \* A retry learns the last note, of whichever request that is.
 RecollectAnyhow(noted, msg) ==
-  Continue(noted, Right!Recollect([noted EXCEPT !.sequence = msg.sequence], msg).msg)
+  Continue(noted, Right!Recollect([noted EXCEPT !.tag = TagOf(msg)], msg).msg)
 
 \* A read of several keys that writes one of them.
 ForgedFetch ==

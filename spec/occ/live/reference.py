@@ -15,7 +15,7 @@ from typing import Any
 from spec.kv.live import reference as kv
 from spec.kv.live.reference import Stored
 from spec.lib.live.session_reference import Tables
-from spec.occ.live.client import OccSession, Reading
+from spec.occ.live.client import OccSession, Reading, Wish
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,14 @@ class Reference(kv.Reference):
     requests = frozenset(OccSession.answers)
     reads = frozenset(OccSession.read_answers)
     recalled = frozenset(kind for kinds in OccSession.answers.values() for kind in kinds)
+    gathered = kv.Reference.gathered | {"LOCK", "COMMIT", "ABORT"}
+    changing = kv.Reference.changing | {"GRANTED", "COMMITTED", "ABORTED"}
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         super().__init__(codec, capacities)
         self.holdings: dict[int, Holding] = {}
         self._ended: list[Intent] = []  # committed intents of ended sessions, which the reference has yet to follow
+        self._bucket_is_other = False  # an operation before, of one message, may have changed the bucket
 
     def _blank(self) -> Tables:
         blank = super()._blank()
@@ -73,7 +76,7 @@ class Reference(kv.Reference):
 
     def outcomes(self, message: Any) -> set[str]:
         match message.kind.name:
-            case "GET":
+            case "GET" | "FETCH" | "GATHER":
                 return super().outcomes(message)
             case "LOCK":
                 return self._of_lock(message)
@@ -86,9 +89,9 @@ class Reference(kv.Reference):
                 return {"REFUSED"} if self._holding(message.client).verdict == "Committed" else {"ABORTED"}
         if self.holder(message.key) is not None:
             return {"LOCKED"}
-        if not self._lacks_way(message):
+        if not self._may_lack_way(message):
             return super().outcomes(message)
-        return {"LOCKED"} | (super().outcomes(message) if self.has_waited(message) else set())
+        return {"LOCKED"} | (super().outcomes(message) if self._may_have_way(message) else set())
 
     def _of_lock(self, message: Any) -> set[str]:
         key = message.key
@@ -96,9 +99,9 @@ class Reference(kv.Reference):
             return {"REFUSED"}
         if self._is_long(message.length):
             return {"TOO_LONG"}
-        if self.holder(key) is not None or (self._lacks_way(message) and not self.has_waited(message)):
+        if self.holder(key) is not None or not self._may_have_way(message):
             return {"CONFLICT"}
-        crowded = {"CONFLICT"} if self._lacks_way(message) else set()
+        crowded = {"CONFLICT"} if self._may_lack_way(message) else set()
         if self.version_at(key) != message.version:
             return {"CONFLICT"}
         if key in self.entries and self._is_long(self.entries[key].length):
@@ -111,17 +114,41 @@ class Reference(kv.Reference):
         holding = self._holding(message.client)
         return message.place in holding.places or holding.verdict != "Open"
 
+    def _may_lack_way(self, message: Any) -> bool:
+        return self._lacks_way(message) or (self._bucket_is_other and message.kind.name in TAKING)
+
+    def _may_have_way(self, message: Any) -> bool:
+        return not self._lacks_way(message) or self.has_waited(message) or self._bucket_is_other
+
     def _lacks_way(self, message: Any) -> bool:
         """Whether the message needs a way in the bucket, and others have pinned all of them."""
-        takes_way = message.kind.name in ("INSERT", "UPDATE", "LOCK")
         return (
-            takes_way
+            message.kind.name in TAKING
             and self._way_of(message.key) is None
             and len(self._bucket_of(message.key)["pinned"]) == self.codec.WAYS
         )
 
+    def slot_of(self, message: Any) -> int:
+        intent = self._holding(message.client).places.get(message.place)
+        if message.kind.name in ("COMMIT", "ABORT") and intent is not None:
+            return self.codec.hash_slot(intent.key)
+        return super().slot_of(message)
+
+    def _wrong_operation(self, message: Any, asked: Any, done: Any, bucket_is_other: bool) -> list[str]:
+        self._bucket_is_other = bucket_is_other
+        try:
+            return super()._wrong_operation(message, asked, done, bucket_is_other)
+        finally:
+            self._bucket_is_other = False
+
+    def say_the_same(self, one: Any, other: Any) -> bool:
+        """A commit or an abort also tells what was intended, and a repeated one does not."""
+        return (one.kind, one.place, one.version) == (other.kind, other.place, other.version)
+
     def wrong_answer(self, message: Any, answer: Any) -> list[str]:
         kind = answer.kind.name
+        if kind in kv.SEVERAL.values():
+            return super().wrong_answer(message, answer)
         if kind == "COMMITTED":
             return self._wrong_commit(message, answer)
         found = super().wrong_answer(message, answer)
@@ -146,9 +173,9 @@ class Reference(kv.Reference):
         It carries the version that exists. If no way is left, it may carry the version that was asked for.
         """
         there, key = {self.version_at(message.key)}, message.key
-        if not self._lacks_way(message) or self.holder(key) is not None or not self._is_looked_for(message):
+        if not self._may_lack_way(message) or self.holder(key) is not None or not self._is_looked_for(message):
             return there
-        return there | {message.version} if self.has_waited(message) else {message.version}
+        return there | {message.version} if self._may_have_way(message) else {message.version}
 
     def _is_looked_for(self, message: Any) -> bool:
         """Whether the bucket alone cannot tell that a lock names a version of a missing key."""
@@ -358,8 +385,16 @@ def _places(transaction: Mapping[str, Any]) -> set[int]:
     return {place for place, way in enumerate(transaction["ways"]) if way}
 
 
-STORE_WRITES = (0, 1, 2, 5, 10, 11, 12)
-"""The moves of the store's clients that are kept: close, renew, one deletion, one update, and insertions."""
+STORE_WRITES = (0, 1, 2, 5, 13)
+"""The moves of the store's clients that are kept: close, renew, one deletion, one update, and one insertion."""
+
+TAKING = frozenset({"INSERT", "UPDATE", "LOCK"})
+"""The requests that may need a way in their bucket."""
+
+
+def _told(wish: Wish) -> str:
+    purpose = "delete it" if wish.value is None else f"write {len(wish.value)} bytes"
+    return f"{wish.key} of version {wish.version} at {wish.place} to {purpose}"
 
 
 class Actor(kv.Actor):
@@ -379,27 +414,58 @@ class Actor(kv.Actor):
             return self._lock(which, place, now_ns)
         if what > 6:
             return self._settle(which, place, now_ns)
+        if what > 4:
+            return self._gather(which, now_ns)
         return super()._write(which, STORE_WRITES[what], now_ns)
 
     def _lock(self, which: int, place: int, now_ns: int) -> tuple[str, bytes]:
+        wish = self._wish(which, place)
+        return f"Lock {_told(wish)}", self.session.lock(*wish, now_ns)
+
+    def _wish(self, which: int, place: int) -> Wish:
         key, choice = self.KEYS[which % len(self.KEYS)], which // 4
         version = self._versions.get(key, 0) if choice % 5 else choice % 3
         value = None if choice % 3 == 0 else kv.BYTES[which % 256 :][: self._lengths[choice % 5]]
-        purpose = "delete it" if value is None else f"write {len(value)} bytes"
-        label = f"Lock {key} of version {version} at {place} to {purpose}"
-        return label, self.session.lock(place, key, version, value, now_ns)
+        return Wish(place, key, version, value)
 
     def _settle(self, which: int, place: int, now_ns: int) -> tuple[str, bytes]:
+        kind, place, key = self._ending(which, place)
+        return f"{kind.capitalize()} {place}", self.session.request(kind, now_ns, place=place, key=key)
+
+    def _ending(self, which: int, place: int) -> tuple[str, int, int]:
         place = sorted(self._locked)[which % len(self._locked)] if self._locked and which % 8 else place
         key = self._locked.get(place, self.KEYS[which % len(self.KEYS)])
-        if which % 3:
-            return f"Commit {place}", self.session.commit(place, key, now_ns)
-        return f"Abort {place}", self.session.abort(place, key, now_ns)
+        return "COMMIT" if which % 3 else "ABORT", place, key
+
+    def _gather(self, which: int, now_ns: int) -> tuple[str, bytes]:
+        """One to four operations, some of them on one key, in one place, or of what another one locks."""
+        session, labels, operations = self.session, [], []
+        for i in range(1 + which % 4):
+            each = which // 3 + 7 * i
+            place = (each if each % 5 else which) % session.codec.INTENTS
+            match (which // 2 + i) % 6:
+                case 0 | 1 | 2:
+                    wish = self._wish(each, place)
+                    labels.append(f"lock {_told(wish)}")
+                    operations.append(session.lock_operation(*wish))
+                case 3 | 4:
+                    kind, place, key = self._ending(each, place)
+                    labels.append(f"{kind.lower()} {place}")
+                    operations.append(session.place_operation(kind, place, key))
+                case _:
+                    kind, key = ("GET", "INSERT", "UPDATE", "DELETE")[each % 4], self.KEYS[each % len(self.KEYS)]
+                    size = self._lengths[each % 5] if kind in ("INSERT", "UPDATE") else 0
+                    labels.append(f"{kind.lower()} {key} of {size} bytes")
+                    operations.append(session.operation(kind, key, kv.BYTES[each % 256 :][:size]))
+        return f"Gather: {', '.join(labels)}", session.ask_all(operations, now_ns)
 
     def receive(self, datagram: bytes, now_ns: int) -> None:
         answer = self.session.receive(datagram, now_ns)
-        if answer is None:
-            return
+        for each in (answer, *answer.operations) if answer is not None else ():
+            self._learn(each)
+
+    def _learn(self, answer: Any) -> None:
+        """Learns from an answer, or from an operation in it."""
         match answer.kind.name:
             case "OPENED":
                 self._locked.clear()

@@ -40,6 +40,8 @@ struct access {
 	bool commits; /* a commit was sent, so it may be written */
 	bool told;    /* the answer confirmed the write */
 	bool settled; /* the place is free again */
+
+	enum transaction_phase alone; /* the phase in which it was left to be asked for alone */
 };
 
 struct transaction {
@@ -103,6 +105,34 @@ static inline bool transaction_needs(const struct transaction *transaction,
 	default:
 		return false;
 	}
+}
+
+static inline bool transaction_reads(enum transaction_phase phase)
+{
+	return phase == TRANSACTION_READ || phase == TRANSACTION_VALIDATE;
+}
+
+/* The kind of request that a phase asks for a key with. */
+static inline enum occ_message_kind transaction_kind(enum transaction_phase phase)
+{
+	switch (phase) {
+	case TRANSACTION_READ:
+	case TRANSACTION_VALIDATE:
+		return OCC_MESSAGE_KIND_GET;
+	case TRANSACTION_LOCK:
+		return OCC_MESSAGE_KIND_LOCK;
+	case TRANSACTION_COMMIT:
+		return OCC_MESSAGE_KIND_COMMIT;
+	default:
+		return OCC_MESSAGE_KIND_ABORT;
+	}
+}
+
+/* Marks an access that is about to be asked for. */
+static inline void transaction_mark(const struct transaction *transaction, struct access *access)
+{
+	access->asked |= transaction->phase == TRANSACTION_LOCK;
+	access->commits |= transaction->phase == TRANSACTION_COMMIT;
 }
 
 /* Returns the next access that the phase has to deal with, or NULL if it is done. */
@@ -199,13 +229,14 @@ static inline bool transaction_is_answer(enum occ_message_kind kind)
 
 static inline void transaction_take_reading(struct load_thread *thread,
 					    struct transaction *transaction,
+					    enum transaction_phase phase,
 					    const struct occ_message *message, __u64 digest,
 					    __u64 call_ns, __u64 now_ns)
 {
 	struct access *access = transaction_access(transaction, message->key);
 	const bool found = message->kind == OCC_MESSAGE_KIND_VALUE;
 
-	if (transaction->phase == TRANSACTION_VALIDATE) {
+	if (phase == TRANSACTION_VALIDATE) {
 		access->validated = !message->locked && found == access->found &&
 				    message->version == access->was.version;
 		if (!access->validated)
@@ -301,15 +332,16 @@ static inline bool transaction_take_plain(struct load_thread *thread,
 }
 
 /*
- * Takes the answer to a request for this place. Returns false if the request was not carried out.
+ * Takes the answer to a request for this place, which was asked for in this phase. Returns false if
+ * the request was not carried out.
  */
 static inline bool transaction_take(struct load_thread *thread, struct transaction *transaction,
-				    unsigned int place, const struct occ_message *message,
-				    __u64 call_ns, __u64 now_ns)
+				    enum transaction_phase phase, unsigned int place,
+				    const struct occ_message *message, __u64 call_ns, __u64 now_ns)
 {
 	struct access *access = &transaction->accesses[place];
 
-	switch (transaction->phase) {
+	switch (phase) {
 	case TRANSACTION_PLAIN:
 		return transaction_take_plain(thread, transaction, access, message, call_ns,
 					      now_ns);

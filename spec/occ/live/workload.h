@@ -19,19 +19,11 @@
 #define SESSION_LEASE_NS ((__u64)OCC_LEASE * OCC_TICK_NS * 19 / 20)
 #define STORE_FUNCTION(name) occ_##name
 #define STORE_CONSTANT(name) OCC_##name
+#define STORE_OPERATIONS_SIZE(payload) (occ_message_operations(payload) * OCC_OPERATION_SIZE)
 #include "store_workload.h"
 #include "transaction.h"
 #include "workload_options.h"
-
-struct workload_client {
-	struct session session;
-	struct session_read read;
-	struct transaction transaction;
-	bool impatient; /* will give up the outstanding request */
-	bool settled;	/* time is over and it writes no more */
-	__u64 founds;	/* the key to give its balance, or STORE_NO_KEY */
-	__u64 pause_ns; /* it does nothing before this time */
-};
+#include "workload_requests.h"
 
 static atomic_uint workload_writers;	  /* clients that may still write */
 static atomic_ullong workload_founded;	  /* keys that were given their balance, or will be */
@@ -184,38 +176,6 @@ static inline bool workload_decide(const struct workload *options, struct load_t
 
 /* --- Requests --------------------------------------------------------------------------------- */
 
-static inline void workload_get(struct workload_client *client, __u64 key, __u64 now_ns)
-{
-	client->read.request.key = key;
-	session_read(&client->session, &client->read, OCC_MESSAGE_KIND_GET, now_ns);
-}
-
-/* Starts a write, lock, commit or abort of this access. */
-static inline void workload_request(struct workload_client *client, const struct access *access,
-				    int kind, __u64 now_ns)
-{
-	struct occ_message *request = &client->session.request;
-
-	request->place = access - client->transaction.accesses;
-	request->key = access->key;
-	request->version = kind == OCC_MESSAGE_KIND_LOCK ? access->version : 0;
-	request->deletes = access->written.deletes;
-	request->length = access->written.length;
-	request->value = access->written.value;
-	session_request(&client->session, kind, now_ns);
-}
-
-/* Starts a write of the store, of one key. In the history it is a transaction of its own. */
-static inline void workload_request_plainly(struct workload_client *client, int kind, __u64 now_ns)
-{
-	struct access *access = &client->transaction.accesses[0];
-
-	client->transaction.phase = TRANSACTION_PLAIN;
-	access->writes = access->commits = true;
-	access->written.deletes = kind == OCC_MESSAGE_KIND_DELETE;
-	workload_request(client, access, kind, now_ns);
-}
-
 static inline void workload_write_plainly(const struct workload *options,
 					  struct load_thread *thread,
 					  struct workload_client *client, __u64 now_ns)
@@ -257,22 +217,8 @@ static inline bool workload_go_on(const struct workload *options, struct load_th
 		transaction_end(thread, transaction, now_ns);
 		return false;
 	}
-	switch (transaction->phase) {
-	case TRANSACTION_READ:
-	case TRANSACTION_VALIDATE:
-		workload_get(client, access->key, now_ns);
-		break;
-	case TRANSACTION_LOCK:
-		access->asked = true;
-		workload_request(client, access, OCC_MESSAGE_KIND_LOCK, now_ns);
-		break;
-	case TRANSACTION_COMMIT:
-		access->commits = true;
-		workload_request(client, access, OCC_MESSAGE_KIND_COMMIT, now_ns);
-		break;
-	default:
-		workload_request(client, access, OCC_MESSAGE_KIND_ABORT, now_ns);
-	}
+	if (!workload_gather(options, client, now_ns))
+		workload_ask_for(client, access, now_ns);
 	return true;
 }
 
@@ -456,7 +402,9 @@ static inline const struct occ_message *workload_again(struct load_thread *threa
 
 	if (!due)
 		return NULL;
-	if (client->impatient && !stopping && client->transaction.phase != TRANSACTION_NONE) {
+	if (client->impatient && !stopping && client->transaction.phase != TRANSACTION_NONE &&
+	    !workload_is_several(client->read.waiting ? &client->read.request :
+							&session->request)) {
 		workload_give_up(thread, client);
 		return NULL;
 	}
@@ -522,30 +470,15 @@ static inline enum load_action workload_next(const struct workload *options,
 		return action;
 	if (!message)
 		message = client->read.waiting ? &client->read.request : &session->request;
-	store_encode(payload, message);
+	workload_encode(client, payload, message);
 	return action;
 }
 
 /* --- Answers ---------------------------------------------------------------------------------- */
 
-static inline bool workload_fits(const struct occ_message *request,
-				 const struct occ_message *message)
-{
-	switch (request->kind) {
-	case OCC_MESSAGE_KIND_ASK:
-	case OCC_MESSAGE_KIND_OPEN:
-		return true;
-	case OCC_MESSAGE_KIND_RENEW:
-		return message->kind == OCC_MESSAGE_KIND_RENEWED;
-	case OCC_MESSAGE_KIND_CLOSE:
-		return message->kind == OCC_MESSAGE_KIND_CLOSED;
-	default:
-		return message->key == request->key && transaction_is_answer(message->kind);
-	}
-}
-
 static inline void workload_answered(struct load_thread *thread, struct workload_client *client,
-				     const struct occ_message *message, __u64 now_ns)
+				     const struct occ_message *message,
+				     const unsigned char *payload, __u64 now_ns)
 {
 	struct session *session = &client->session;
 	const int asked = session->request.kind;
@@ -563,11 +496,12 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 	}
 	if (asked == OCC_MESSAGE_KIND_RENEW)
 		return;
-	load_counts(thread)->operations += !client->settled;
-	load_counts(thread)->refused += !client->settled &
-					!transaction_take(thread, &client->transaction,
-							  session->request.place, message,
-							  session->first_sent_ns, now_ns);
+	if (asked == OCC_MESSAGE_KIND_GATHER) {
+		workload_take_all(thread, client, message, payload, session->first_sent_ns, now_ns);
+		return;
+	}
+	workload_take(thread, client, client->transaction.phase, session->request.place, message,
+		      session->first_sent_ns, now_ns);
 	if (client->transaction.phase == TRANSACTION_PLAIN)
 		transaction_end_plain(thread, &client->transaction, now_ns);
 }
@@ -583,21 +517,26 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	(void)options;
 	if (!occ_message_decode(payload, &message))
 		return false;
-	if (message.kind == OCC_MESSAGE_KIND_VALUE || message.kind == OCC_MESSAGE_KIND_MISSING) {
+	if (workload_is_reading(message.kind)) {
 		if (!session_is_read_answer(&client->read, &message) ||
-		    message.key != client->read.request.key)
+		    !workload_fits(client, &client->read.request, &message, payload))
 			return false;
 		client->read.waiting = false;
-		load_counts(thread)->operations += !client->settled;
-		transaction_take_reading(thread, &client->transaction, &message,
-					 store_digest(payload), client->read.first_sent_ns, now_ns);
+		if (message.kind == OCC_MESSAGE_KIND_FETCHED)
+			workload_take_all(thread, client, &message, payload,
+					  client->read.first_sent_ns, now_ns);
+		else
+			workload_take_reading(thread, client, client->transaction.phase, &message,
+					      store_digest(payload), client->read.first_sent_ns,
+					      now_ns);
 		return true;
 	}
-	if (!session_is_answer(session, &message) || !workload_fits(&session->request, &message))
+	if (!session_is_answer(session, &message) ||
+	    !workload_fits(client, &session->request, &message, payload))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
 		return true; /* too late: left waiting until workload_next() ends the session */
-	workload_answered(thread, client, &message, now_ns);
+	workload_answered(thread, client, &message, payload, now_ns);
 	return true;
 }
 

@@ -8,7 +8,7 @@
 
 struct workload {
 	__u64 keys, crowd, keys_max, writes, plain, churn, blind, long_values, deaths, impatient,
-		balance, tidy;
+		balance, tidy, gather;
 };
 
 static const struct load_option workload_options[] = {
@@ -35,6 +35,8 @@ static const struct load_option workload_options[] = {
 	  "of each key in the beginning: transactions move some of it from one key to another, and nothing else is done",
 	  offsetof(struct workload, balance), 0 },
 	{ "tidy", "1: in the end all keys are deleted", offsetof(struct workload, tidy), 0 },
+	{ "gather", "keys that a transaction asks for in one message, at most",
+	  offsetof(struct workload, gather), 1 },
 	{ NULL },
 };
 

@@ -21,13 +21,18 @@ Third(number) == (number + 2) % 3
 Of(first, others) == [client \in Clients |-> IF client = 0 THEN first ELSE others]
 
 Transaction(reads, writes, validates) ==
-  [reads |-> reads, writes |-> writes, validates |-> validates, ends |-> {"Commit"}, plain |-> FALSE]
+  [reads |-> reads, writes |-> writes, validates |-> validates, ends |-> {"Commit"}, plain |-> FALSE,
+   gathers |-> FALSE]
+
+\* Asks for all at once.
+AtOnce(transaction) == [transaction EXCEPT !.gathers = TRUE]
 
 \* May think better of it.
 MayAbort(transaction) == [transaction EXCEPT !.ends = {"Commit", "Abort"}]
 
 Plain(kind, key) ==
-  [reads |-> << >>, writes |-> << <<key, kind>> >>, validates |-> << >>, ends |-> {"Commit"}, plain |-> TRUE]
+  [reads |-> << >>, writes |-> << <<key, kind>> >>, validates |-> << >>, ends |-> {"Commit"}, plain |-> TRUE,
+   gathers |-> FALSE]
 
 Gets(key) == Transaction(<<key>>, << >>, << >>)
 
@@ -91,6 +96,11 @@ InsertAndGetOther == Of(<<Inserts(0)>>, <<Gets(1)>>)
 \* Both lock both keys, each beginning with another one.
 InsertBothEach == Of(<<InsertsBoth>>, <<Transaction(<< >>, << <<1, "Put">>, <<0, "Put">> >>, << >>)>>)
 
+\* Several at once.
+IncrementBothAtOnce == Of(<<AtOnce(IncrementsBoth)>>, << >>)
+AuditAtOnce == Of(<< >>, <<AtOnce(Audits)>>)
+SkewAtOnce == Of(<<AtOnce(Skews(0, 1))>>, <<AtOnce(Skews(1, 0))>>)
+
 \* One transaction after the other.
 IncrementThenRemove == Of(<<Increments(0), Removes(0)>>, << >>)
 
@@ -106,7 +116,8 @@ ComesAndGoes ==
 NoWhims == [client \in Clients |-> << >>]
 
 Whim(kind, key, place, version) ==
-  [kind |-> kind, key |-> key, place |-> place, version |-> version, deletes |-> FALSE, length |-> 2 + place]
+  [kind |-> kind, key |-> key, place |-> place, version |-> version, deletes |-> FALSE, length |-> 2 + place,
+   several |-> << >>]
 Ends(kinds, places) == {Whim(kind, 2, place, 0) : kind \in kinds, place \in places}
 
 \* Both keys are locked; then places are taken, settled and locked again in any order, also those that were never granted.
@@ -147,6 +158,18 @@ LockAheadOfUpdate == Of(<<{Whim("Lock", 0, 1, 5)}>>, <<{Whim("Update", 0, 0, 0)}
 \* Values that are longer than a slot, to be locked and to be written; and a key that is not there.
 Long(kind, key, version) == [Whim(kind, key, 0, version) EXCEPT !.length = SlotSize + 1]
 LockLong == Of(<< >>, <<{Whim("Lock", 0, 0, 51), Whim("Lock", 0, 0, 0), Whim("Lock", 1, 0, 3), Long("Lock", 0, 51), Long("Lock", 1, 0)}, {Whim("Commit", 0, 0, 0)}>>)
+
+\* Any two operations at once, one of which may write, on two keys and in two places; then both places are settled at once.
+AtOnceOf(kind, all) == [Whim(kind, 0, 0, 0) EXCEPT !.several = all]
+Odd == {Whim("Lock", 0, 0, 5), Whim("Lock", 1, 1, 7), Whim("Lock", 1, 0, 6), Whim("Commit", 0, 0, 0), Whim("Abort", 0, 0, 0),
+        Whim("Update", 0, 1, 0)}
+OddPairs ==
+  Of(<< >>, <<{AtOnceOf("Gather", pair) : pair \in {two \in Odd \X Odd : two[1] # two[2] /\ \E i \in {1, 2} : two[i].kind \in {"Lock", "Update"}}},
+              {AtOnceOf("Gather", <<Whim("Commit", 1, 1, 0), Whim("Abort", 0, 0, 0)>>)}>>)
+
+\* The second Gather has the place of the first one's note.
+OneThenAnother ==
+  Of(<< >>, <<{AtOnceOf("Gather", <<Whim("Lock", 0, 0, 5)>>)}, {AtOnceOf("Gather", <<Whim("Lock", 1, 1, 6)>>), AtOnceOf("Gather", <<Whim("Insert", 2, 1, 0)>>)}>>)
 
 (***************************************************************************)
 (* Content of the tables at the start *)
@@ -214,6 +237,13 @@ Tails == {Begun(<<<<<<"Dirty", 0, 51>>>>>>, << >>), Begun(<<<<<<"Dirty", 1, 7>>>
 \* An abort of the first client's transaction, with the second one's secret.
 ForgedAbort ==
   {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Abort", !.client = 0, !.sequence = 2, !.secret = 2]))}
+\* A read of several keys that writes one of them, and locks another.
+ForgedFetch ==
+  LET Operation(kind, key, version) == [kind |-> kind, place |-> 0, deletes |-> FALSE, locked |-> FALSE, key |-> key, version |-> version,
+                                        length |-> 2, value |-> ValueOf(Name(1, 1), 0)]
+  IN  {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Fetch", !.client = 1, !.sequence = 1, !.secret = 2, !.count = 2,
+                                              !.operations = <<Operation("Update", 0, 0), Operation("Lock", 1, 7)>>]))}
+
 \* A lock of client 1, from another address than its session was opened from.
 FromElsewhere ==
   {Packet(0, Arrived([BlankMessage EXCEPT !.kind = "Lock", !.client = 1, !.sequence = 1, !.secret = 2, !.key = 0, !.version = 51]))}
@@ -227,6 +257,29 @@ FailsToValidate ==
   \E client \in Clients :
     LET k == clients[client] IN
     k.stage = "Settle" /\ k.failed /\ k.ends = "" /\ Cardinality(k.pins) = Len(ProgramOf(client).writes)
+
+\* One operation of a message is answered, and another one left to the client to ask for it alone.
+AnsweredBeside ==
+  \E packet \in answers :
+    LET done == packet.message.operations
+    IN  \E i, j \in DOMAIN done : done[i].kind \in Answers \cup ReadAnswers /\ done[j].kind \notin Answers \cup ReadAnswers
+
+\* Two operations came to this at once.
+AtOnceCameTo(kind, other) ==
+  \E packet \in answers :
+    LET done == packet.message.operations IN Len(done) = 2 /\ done[1].kind = kind /\ done[2].kind = other
+
+\* Both keys were locked at once.
+LockedAtOnce == AtOnceCameTo("Granted", "Granted")
+
+\* A key was locked, and the other lock of the message was refused, as it had the same place.
+OnePlaceAtOnce == AtOnceCameTo("Granted", "Refused")
+
+\* A key was locked and written at once.
+WrittenAtOnce == AtOnceCameTo("Granted", "Committed")
+
+\* A retry is told nothing, as another operation was noted in the place of one of its own.
+IsOvertaken == \E r \in DOMAIN runs : runs[r].message.overtaken
 
 \* A client has validated what it read, which changes before the client commits.
 ChangedSinceValidated ==

@@ -61,10 +61,10 @@ FoundAnyVersion(bucket, msg) ==
   Right!LockFound(bucket, [msg EXCEPT !.expected = IF msg.found THEN msg.version ELSE 0])
 
 \* A key that does not exist has no entry that could be locked.
-LockOfNothing(bucket, msg) ==
+LockOfNothing(bucket, msg, Undecided(_)) ==
   IF WayOf(bucket, msg.key) = 0 /\ ~ MayBeSpilled(bucket, msg) /\ msg.version = 0
     THEN Answered(bucket, [msg EXCEPT !.way = 1], "Granted")
-    ELSE Right!Lock(bucket, msg)
+    ELSE Right!Lock(bucket, msg, Undecided)
 
 \* The store's own writes go on as they did.
 RequestUnlocked(bucket, msg) ==
@@ -155,6 +155,17 @@ BeginAgain(session, msg, env) ==
   IF session.state = "Idle" /\ msg.sequence = session.sequence /\ msg.kind \in Requests
     THEN Continue([session EXCEPT !.state = "Busy"], msg)
     ELSE Right!Begin(session, msg, env)
+
+\* The outcome of an operation is noted only if it was decided, so an older note may count for one that was not.
+NoteDecided(noted, msg) ==
+  IF msg.kind \in Alone THEN Continue([noted EXCEPT !.tag = TagOf(msg)], msg) ELSE Right!NoteOutcome(noted, msg)
+
+\* A retry learns the last note, of whichever request that is.
+RecollectAnyhow(noted, msg) ==
+  Continue(noted, Right!Recollect([noted EXCEPT !.tag = TagOf(msg)], msg).msg)
+
+\* A read of several keys may write as well, as often as it is sent.
+FetchAnything(bucket, msg) == OnGathered(bucket, msg)
 
 \* Whoever names a session acts for it.
 AuthenticateNobody(credential, msg) == Continue(credential, msg)

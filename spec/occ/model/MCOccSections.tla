@@ -170,6 +170,44 @@ Overs ==
   {Sweeps(one[1], 1, one[2], WithTransaction(InitialCells, one[3], one[4]), [NoMessage EXCEPT !.gone = one[5], !.way = 9]) :
      one \in {2, 3} \X {0, 1} \X Verdicts \X Pins \X {{}, {0}, {1}, {0, 1}}}
 
+(***************************************************************************)
+(* Operations of a message                                                 *)
+(***************************************************************************)
+
+\* A run that is about to enter the section with the one operation of its message.
+Grouped(case, step) ==
+  LET run == case[2][1]
+      several == [run.message EXCEPT !.count = 1, !.operations = <<OperationOf(run.message)>>]
+  IN  <<case[1], <<Before(step, [run EXCEPT !.message = several, !.packet = several, !.head = several, !.operation = 1])>>, case[3]>>
+
+\* A read, and a lock that a read of several keys must not do, where a way is locked or none.
+Fetching ==
+  {Grouped(Case("XDP", "OnFetched", WithLocks(With(one[1], CleanOnes(one[1])), one[2]), Request(one[3])), "OnFetched") :
+     one \in {each \in SomeWays \X {{}, {1}, {2}} \X {"Get", "Lock", "Update", "Value"} : each[2] \in Lockable(each[1])}}
+
+Kinds == {"Get", "Insert", "Update", "Delete", "Lock", "Commit", "Abort"}
+
+\* An operation of this kind may have come to that.
+MayComeTo(kind, outcome) ==
+  CASE outcome = "Alone" -> TRUE
+    [] outcome \in {"Done", "Barred"} -> kind # "Get"
+    [] outcome = "Refused" -> kind \in Writes \cup {"Lock"}
+    [] OTHER -> kind \in {"Insert", "Update", "Lock"}
+
+NoteWith(tables, tag, outcome) == [tables EXCEPT !.noted[3] = [tag |-> tag, version |-> 77, outcome |-> outcome]]
+
+\* What an operation came to is noted, and a retry hears of it, or finds that a later one was noted.
+Retelling ==
+  {Grouped(Case("XDP", "NoteOutcome", NoteWith(InitialCells, 5, "Done"), [Request(kind) EXCEPT !.note = 3, !.version = 23]), "NoteOutcome") :
+     kind \in Kinds \cup (Answers \ {"NoRoom", "Gathered"}) \cup ReadAnswers}
+  \cup {Grouped(Case("XDP", "Recollect", NoteWith(InitialCells, one[1], one[2]),
+                     [Request(one[3]) EXCEPT !.note = 3, !.version = 23, !.overtaken = one[4]]), "Recollect") :
+           one \in {each \in {1, 2} \X {"Alone", "Done", "Refused", "TooLong", "Barred"} \X Kinds \X BOOLEAN :
+                      MayComeTo(each[3], each[2])}}
+
+GatheredCases ==
+  {Grouped(case, "OnGathered") : case \in {each \in Seeing \cup Settlements : each[2] # << >>}} \cup Fetching \cup Retelling
+
 RequestCases == Entering \cup Noting \cup Outcomes \cup Seeing \cup Choosing \cup Settlements \cup Overs
 
 (***************************************************************************)

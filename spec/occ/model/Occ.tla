@@ -16,6 +16,8 @@
 (*   validates  keys that it then reads again                              *)
 (*   ends       how it may end: "Commit", "Abort"                          *)
 (*   plain      TRUE: `writes` has one <<key, "Insert" ...>>, no lock      *)
+(*   gathers    TRUE: it asks for all of a stage at once, and then for     *)
+(*              each that was left alone                                   *)
 (*                                                                         *)
 (* What was read once and is neither locked nor read again must not have   *)
 (* been locked; only a program of one read may do that.                    *)
@@ -74,14 +76,15 @@ NameOf(client) == Name(client, clients[client].number)
 \* Where a client begins in a program: the stage, and the step in it.
 BeginsWith(program) == IF program.reads # << >> THEN "Read" ELSE "Lock"
 
-\* A client that has no program is dead from the start.  phase: Out or In a session.  sequence, reading: numbers of the last request and of the last read.  waiting: what is
-\* outstanding.  number: of the program; stage, at: in it.  saw: <<key, version>> (0: there was none) of the last reading.
+\* A client that has no program is dead from the start.  phase: Out or In a session.  sequence, reading: numbers of the last
+\* request and of the last read.  waiting: what is outstanding.  number: of the program; stage, at: in it.  left: of the stage,
+\* what was asked for with others, and is to be asked for alone.  saw: <<key, version>> (0: there was none) of the last reading.
 \* pins: places whose locks were granted, or may be.  failed: it is to be aborted.  ends: how it asked to end.  after: what
 \* had ended as it began.
 InitialClient(client) ==
   [phase |-> IF All[client] = << >> /\ AllWhims[client] = << >> THEN "Out" ELSE "In", secret |-> client + 1, sequence |-> 0, reading |-> 0, waiting |-> NoRequest, number |-> 1,
    stage |-> CASE AllWhims[client] # << >> -> "Whim" [] All[client] = << >> -> "Over" [] OTHER -> BeginsWith(All[client][1]), at |-> 1,
-   saw |-> {}, pins |-> {}, failed |-> FALSE, ends |-> "", after |-> {}]
+   left |-> << >>, saw |-> {}, pins |-> {}, failed |-> FALSE, ends |-> "", after |-> {}]
 
 State(key) ==
   LET standing == Standing(key, LastVersion(key))
@@ -115,15 +118,35 @@ Message(client, kind, number, key, place) ==
   [BlankMessage EXCEPT !.kind = kind, !.client = client, !.sequence = number, !.secret = clients[client].secret,
                        !.key = key, !.place = place]
 
+\* An operation that asks for what a message of its own would.
+OperationOf(message) ==
+  [kind |-> message.kind, place |-> message.place, deletes |-> message.deletes, locked |-> FALSE, key |-> message.key,
+   version |-> message.version, length |-> message.length, value |-> message.value]
+
+Several(client, kind, number, messages) ==
+  [Message(client, kind, number, 0, 0) EXCEPT !.count = Len(messages),
+                                              !.operations = [i \in DOMAIN messages |-> OperationOf(messages[i])]]
+
+\* What a stage goes over, and what is asked for next in it.
+ListOf(program, stage) == CASE stage = "Read" -> program.reads [] stage = "Validate" -> program.validates [] OTHER -> program.writes
+
+NextOf(k) == IF k.left # << >> THEN Head(k.left) ELSE k.at
+
+\* All of a stage is asked for at once, when it begins.
+Gathers(program, k) == program.gathers /\ k.at = 1 /\ k.left = << >>
+
 \* The next program begins where the last one has come to an end.
 Starts(client, k) == IF k.stage = BeginsWith(ProgramOf(client)) /\ k.at = 1 /\ k.saw = {} /\ k.pins = {} THEN told ELSE k.after
 
 AskRead(client) ==
   LET k == clients[client]
-      keys == IF k.stage = "Read" THEN ProgramOf(client).reads ELSE ProgramOf(client).validates
+      keys == ListOf(ProgramOf(client), k.stage)
+      Get(i) == Message(client, "Get", k.reading + 1, keys[i], 0)
+      request == IF Gathers(ProgramOf(client), k)
+                   THEN Several(client, "Fetch", k.reading + 1, [i \in DOMAIN keys |-> Get(i)])
+                   ELSE Get(NextOf(k))
   IN  /\ k.stage \in {"Read", "Validate"}
-      /\ Asks(client, Arrived(Message(client, "Get", k.reading + 1, keys[k.at], 0)),
-              [k EXCEPT !.reading = @ + 1, !.after = Starts(client, k)])
+      /\ Asks(client, Arrived(request), [k EXCEPT !.reading = @ + 1, !.after = Starts(client, k)])
 
 \* The place of the program's first, second ... write.
 PlaceOf(at) == at - 1
@@ -136,25 +159,33 @@ Expected(k, key) ==
 AskWrite(client) ==
   LET k == clients[client]
       program == ProgramOf(client)
-      write == program.writes[k.at]
-      deletes == write[2] = "Delete"
-      message == [Message(client, IF program.plain THEN write[2] ELSE "Lock", k.sequence + 1, write[1], PlaceOf(k.at)) EXCEPT
-                    !.deletes = deletes /\ ~ program.plain,
-                    !.version = Expected(k, write[1]),
-                    !.value = ValueOf(NameOf(client), PlaceOf(k.at)),
-                    !.length = IF deletes THEN 0 ELSE Length(ValueOf(NameOf(client), PlaceOf(k.at)))]
+      Write(i) ==
+        LET write == program.writes[i]
+            deletes == write[2] = "Delete"
+        IN  [Message(client, IF program.plain THEN write[2] ELSE "Lock", k.sequence + 1, write[1], PlaceOf(i)) EXCEPT
+               !.deletes = deletes /\ ~ program.plain,
+               !.version = Expected(k, write[1]),
+               !.value = ValueOf(NameOf(client), PlaceOf(i)),
+               !.length = IF deletes THEN 0 ELSE Length(ValueOf(NameOf(client), PlaceOf(i)))]
+      request == IF Gathers(program, k)
+                   THEN Several(client, "Gather", k.sequence + 1, [i \in DOMAIN program.writes |-> Write(i)])
+                   ELSE Write(NextOf(k))
   IN  /\ k.stage = "Lock"
-      /\ Asks(client, Arrived(message), [k EXCEPT !.sequence = @ + 1, !.after = Starts(client, k)])
+      /\ Asks(client, Arrived(request), [k EXCEPT !.sequence = @ + 1, !.after = Starts(client, k)])
 
-Least(places) == CHOOSE place \in places : \A other \in places : place <= other
+InOrder(places) == SelectSeq([i \in 1..Intents |-> i - 1], LAMBDA place : place \in places)
 
 AskSettle(client) ==
   LET k == clients[client]
-      place == Least(k.pins)
+      places == InOrder(k.pins)
+      Ending(kind, place) == Message(client, kind, k.sequence + 1, ProgramOf(client).writes[place + 1][1], place)
       ends == IF k.failed THEN {"Abort"} ELSE IF k.ends = "" THEN ProgramOf(client).ends ELSE {k.ends}
   IN  /\ k.stage = "Settle"
       /\ \E kind \in ends :
-           Asks(client, Arrived(Message(client, kind, k.sequence + 1, ProgramOf(client).writes[place + 1][1], place)),
+           Asks(client,
+                Arrived(IF Gathers(ProgramOf(client), k)
+                          THEN Several(client, "Gather", k.sequence + 1, [i \in DOMAIN places |-> Ending(kind, places[i])])
+                          ELSE Ending(kind, Head(places))),
                 [k EXCEPT !.sequence = @ + 1, !.ends = kind])
 
 \* Requests and reads have numbers of their own.
@@ -166,10 +197,13 @@ AskWhim(client) ==
       /\ \E whim \in AllWhims[client][number] :
            LET reads == whim.kind \in Reads
                n == IF reads THEN k.reading + 1 ELSE k.sequence + 1
-               message == [Message(client, whim.kind, n, whim.key, whim.place) EXCEPT
-                             !.deletes = whim.deletes, !.version = whim.version, !.length = whim.length,
-                             !.value = ValueOf(Name(client, number), whim.place)]
-           IN  Asks(client, Arrived(message), IF reads THEN [k EXCEPT !.reading = n] ELSE [k EXCEPT !.sequence = n])
+               Asked(one) == [Message(client, one.kind, n, one.key, one.place) EXCEPT
+                                !.deletes = one.deletes, !.version = one.version, !.length = one.length,
+                                !.value = ValueOf(Name(client, number), one.place)]
+               request == IF whim.several = << >>
+                            THEN Asked(whim)
+                            ELSE Several(client, whim.kind, n, [i \in DOMAIN whim.several |-> Asked(whim.several[i])])
+           IN  Asks(client, Arrived(request), IF reads THEN [k EXCEPT !.reading = n] ELSE [k EXCEPT !.sequence = n])
 
 Ask(client) ==
   /\ clients[client].phase = "In"
@@ -177,14 +211,18 @@ Ask(client) ==
   /\ AskRead(client) \/ AskWrite(client) \/ AskSettle(client) \/ AskWhim(client)
   /\ UNCHANGED <<history, claims, told>>
 
-\* Gives up a lock, and aborts: it may be granted or not.
+Stage(k, stage) == [k EXCEPT !.stage = stage, !.at = 1, !.left = << >>]
+
+\* Gives up locks, and aborts: they may be granted or not.
 Quit(client) ==
   LET k == clients[client]
+      operations == k.waiting.operations
+      places == IF k.waiting.kind = "Lock" THEN {k.waiting.place} ELSE {operations[i].place : i \in DOMAIN operations}
   IN  /\ client \in Quitters
       /\ k.phase = "In"
-      /\ k.waiting.kind = "Lock"
-      /\ clients' = [clients EXCEPT ![client].waiting = NoRequest, ![client].failed = TRUE, ![client].stage = "Settle",
-                                    ![client].pins = @ \cup {k.waiting.place}]
+      /\ k.waiting.kind \in {"Lock", "Gather"} /\ k.stage = "Lock"
+      /\ clients' = [clients EXCEPT ![client] = Stage([k EXCEPT !.waiting = NoRequest, !.failed = TRUE, !.pins = @ \cup places],
+                                                      "Settle")]
       /\ event' = Event(<<"client", client>>, <<"client", client>>, "Quit", "", k.waiting, k.waiting)
       /\ UNCHANGED <<history, claims, told>>
       /\ FrameUnchanged
@@ -193,36 +231,45 @@ Quit(client) ==
 AfterLocks(program) == IF program.validates # << >> THEN "Validate" ELSE "Settle"
 AfterReads(program) == IF program.writes # << >> THEN "Lock" ELSE AfterLocks(program)
 
-Stage(k, stage) == [k EXCEPT !.stage = stage, !.at = 1]
+After(program, stage) == CASE stage = "Read" -> AfterReads(program) [] stage = "Lock" -> AfterLocks(program) [] OTHER -> "Settle"
 
 \* With an answer to a reading.
-Reading(program, k, answer) ==
+Reads1(program, k, answer) ==
   LET version == IF answer.kind = "Value" THEN answer.version ELSE 0
       seen == IF answer.kind = "Value" THEN <<answer.key, answer.version, TRUE>> ELSE <<answer.key, answer.version, FALSE>>
       again == \E i \in 1..Len(program.validates) : program.validates[i] = answer.key
       written == \E i \in 1..Len(program.writes) : program.writes[i][1] = answer.key
-      failed == answer.locked /\ ~ again /\ ~ written
-      read == [k EXCEPT !.saw = @ \cup {<<answer.key, version, seen>>}, !.failed = failed]
-  IN  CASE failed -> Stage(read, "Settle")
-        [] k.at < Len(program.reads) -> [read EXCEPT !.at = @ + 1]
-        [] OTHER -> Stage(read, AfterReads(program))
+  IN  [k EXCEPT !.saw = @ \cup {<<answer.key, version, seen>>}, !.failed = @ \/ (answer.locked /\ ~ again /\ ~ written)]
 
 \* True if a second read finds the same: the same version, or missing with the same floor, and not locked.
 IsAsItWas(k, answer) ==
   /\ ~ answer.locked
   /\ \E each \in k.saw : each[3] = <<answer.key, answer.version, answer.kind = "Value">>
 
-Validating(program, k, answer) ==
-  CASE ~ IsAsItWas(k, answer) -> Stage([k EXCEPT !.failed = TRUE], "Settle")
-    [] k.at < Len(program.validates) -> [k EXCEPT !.at = @ + 1]
-    [] OTHER -> Stage(k, "Settle")
+\* What a client knows once it has the answer to a request, or to an operation.
+Learns(program, k, answer) ==
+  CASE k.stage = "Read" -> Reads1(program, k, answer)
+    [] k.stage = "Validate" -> [k EXCEPT !.failed = @ \/ ~ IsAsItWas(k, answer)]
+    [] k.stage = "Settle" -> [k EXCEPT !.pins = @ \ {answer.place}]
+    [] program.plain -> k
+    [] answer.kind = "Granted" -> [k EXCEPT !.pins = @ \cup {answer.place}]
+    [] OTHER -> [k EXCEPT !.failed = TRUE]
 
-Locking(program, k, answer) ==
-  LET granted == [k EXCEPT !.pins = @ \cup {answer.place}]
-  IN  CASE program.plain -> Stage(k, "Settle")
-        [] answer.kind # "Granted" -> Stage([k EXCEPT !.failed = TRUE], "Settle")
-        [] k.at < Len(program.writes) -> [granted EXCEPT !.at = @ + 1]
-        [] OTHER -> Stage(granted, AfterLocks(program))
+\* The same of all operations from the ith on, which were asked for at once. Some were left alone.
+RECURSIVE LearnsAll(_, _, _, _)
+LearnsAll(program, k, answer, i) ==
+  LET operation == answer.operations[i]
+  IN  CASE i > Len(answer.operations) -> [k EXCEPT !.at = i]
+        [] operation.kind = k.waiting.operations[i].kind -> LearnsAll(program, [k EXCEPT !.left = Append(@, i)], answer, i + 1)
+        [] OTHER -> LearnsAll(program, Learns(program, k, operation), answer, i + 1)
+
+\* It goes on with the rest of its stage, or with the next one.
+GoesOnWith(program, k) ==
+  CASE k.stage = "Settle" -> k
+    [] program.plain \/ k.failed -> Stage(k, "Settle")
+    [] k.left # << >> -> k
+    [] k.at < Len(ListOf(program, k.stage)) -> [k EXCEPT !.at = @ + 1]
+    [] OTHER -> Stage(k, After(program, k.stage))
 
 \* A client that has nothing left to settle goes on to its next program.
 Over(client, k) ==
@@ -230,7 +277,7 @@ Over(client, k) ==
       over == next > Len(All[client])
   IN  IF k.stage = "Settle" /\ k.pins = {}
         THEN [k EXCEPT !.number = next, !.stage = IF over THEN "Over" ELSE BeginsWith(All[client][next]), !.at = 1,
-                       !.saw = {}, !.failed = FALSE, !.ends = "", !.after = {}]
+                       !.left = << >>, !.saw = {}, !.failed = FALSE, !.ends = "", !.after = {}]
         ELSE k
 
 \* The keys that a program locks without having read them: they are not to exist.
@@ -249,12 +296,12 @@ Receive(client, packet) ==
   LET k == clients[client]
       answer == packet.message
       program == ProgramOf(client)
-      next == CASE k.stage = "Read" -> Reading(program, k, answer)
-                [] k.stage = "Validate" -> Validating(program, k, answer)
-                [] k.stage = "Lock" -> Locking(program, k, answer)
-                [] OTHER -> [k EXCEPT !.pins = @ \ {k.waiting.place}]
+      heard == IF answer.kind \in {"Fetched", "Gathered"}
+                 THEN LearnsAll(program, k, answer, 1)
+                 ELSE Learns(program, [k EXCEPT !.left = IF @ = << >> THEN @ ELSE Tail(@)], answer)
+      next == GoesOnWith(program, heard)
       validated == k.stage # "Settle" /\ next.stage = "Settle" /\ ~ next.failed
-      ends == \/ answer.kind = "Committed"
+      ends == \/ answer.kind = "Committed" \/ \E i \in DOMAIN answer.operations : answer.operations[i].kind = "Committed"
               \/ program.plain
               \/ validated /\ program.writes = << >>
   IN  /\ packet.peer = client
@@ -407,6 +454,16 @@ VersionsGoUpByOne ==
 NoWriteTwice ==
   \A key \in Keys : \A i, j \in 1..Len(history[key]) : history[key][i].by = history[key][j].by => i = j
 
+\* Two answers say the same. What was got with others is told only once.
+SayTheSame(one, other) ==
+  LET Got(operation) == operation.kind \in {"Get"} \cup ReadAnswers
+  IN  /\ one.kind = other.kind /\ one.version = other.version
+      /\ DOMAIN one.operations = DOMAIN other.operations
+      /\ \A i \in DOMAIN one.operations :
+           LET a == one.operations[i]
+               b == other.operations[i]
+           IN  (a.kind = b.kind /\ a.version = b.version /\ a.place = b.place) \/ (Got(a) /\ Got(b))
+
 \* All answers to one request agree: a retry gets the answer of the first execution.
 AnswersAgree ==
   \A a, b \in answers :
@@ -414,13 +471,17 @@ AnswersAgree ==
     /\ b.message.kind \in Answers
     /\ a.message.client = b.message.client
     /\ a.message.sequence = b.message.sequence
-    => a.message.kind = b.message.kind /\ a.message.version = b.message.version
+    => SayTheSame(a.message, b.message)
 
 \* A granted place is committed or aborted on request: this is never refused, for want of room or anything else.
 GrantedIsSettled ==
   [][event'.step = "Receive" /\ event'.message.kind \in Answers
        => LET k == clients[event'.to[2]]
-          IN  k.stage = "Settle" => event'.message.kind \in {"Committed", "Aborted"}]_vars
+              operations == event'.message.operations
+          IN  k.stage = "Settle" =>
+                IF event'.message.kind = "Gathered"
+                  THEN \A i \in DOMAIN operations : operations[i].kind \in {"Commit", "Committed", "Abort", "Aborted"}
+                  ELSE event'.message.kind \in {"Committed", "Aborted"}]_vars
 
 (***************************************************************************)
 (* Invariants of the tables *)

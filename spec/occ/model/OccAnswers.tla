@@ -33,13 +33,16 @@ HasLongValue(key) ==
 (* Steps at the bucket                                                     *)
 (***************************************************************************)
 
+\* Requests for one key.
+Alone == {"Get"} \cup Writes \cup Transacting
+
 \* A request is decided there, in XDP or as a completion in TC.
-AtBucket == event'.step \in {"OnOccRequest", "OnOccCompletion"}
+AtBucket == event'.step \in {"OnOccRequest", "OnGathered", "OnFetched", "OnOccCompletion"}
 
 Decides(kind) == AtBucket /\ event'.given.kind = kind /\ event'.message.kind # kind
 
 \* The version that a lock is to find.
-ExpectedVersion == IF event'.step = "OnOccRequest" THEN event'.given.version ELSE event'.given.expected
+ExpectedVersion == IF event'.step = "OnOccCompletion" THEN event'.given.expected ELSE event'.given.version
 
 \* An answer says who asked, and answers what was asked. Until then a request stays what it is.
 AnswersFit ==
@@ -50,7 +53,7 @@ AnswersFit ==
            /\ event'.message.sequence = given.sequence
            /\ event'.message.place = given.place
            /\ given.kind \in {"Lock", "Commit", "Abort", "Insert", "Update", "Delete", "Get"} /\ kind # given.kind
-                /\ event'.step \notin {"Begin", "Recall"}
+                /\ event'.step # "Begin"
                 => kind \in CASE given.kind = "Lock" -> {"Granted", "Conflict", "TooLong", "NoRoom", "Refused"}
                               [] given.kind = "Commit" -> {"Committed", "Refused"}
                               [] given.kind = "Abort" -> {"Aborted", "Refused"}
@@ -115,8 +118,8 @@ ReadersHear ==
 \* The daemon is needed for a key that is not in its bucket and that the page may have, or for which the bucket has no room, and for
 \* long values. All else is answered at once. (A section that lost its races did nothing.)
 FewNeedTheDaemon ==
-  [][event'.step = "OnOccRequest" /\ event'.message.kind = event'.given.kind /\ event'.verdict # "Skip"
-       /\ event'.given.kind \in {"Lock", "Commit", "Abort", "Insert", "Update", "Delete", "Get"} =>
+  [][event'.step \in {"OnOccRequest", "OnGathered", "OnFetched"} /\ event'.message.kind = event'.given.kind /\ event'.verdict # "Skip"
+       /\ event'.given.kind \in (IF event'.step = "OnFetched" THEN {"Get"} ELSE Alone) =>
        LET key == event'.given.key
        IN  /\ event'.given.kind \notin {"Commit", "Abort"}
            /\ IF WaysWith(key) # {}
@@ -185,8 +188,10 @@ Asked(name, place) ==
       number == NumberOf(name)
       Of(key, deletes, length) == [key |-> key, deletes |-> deletes, length |-> length]
   IN  IF AllWhims[client] # << >>
-        THEN {Of(whim.key, whim.deletes \/ whim.kind = "Delete", whim.length) :
-                whim \in {each \in AllWhims[client][number] : each.kind \in {"Lock"} \cup Writes /\ each.place = place}}
+        THEN LET whims == AllWhims[client][number]
+                 all == whims \cup UNION {{whim.several[i] : i \in DOMAIN whim.several} : whim \in whims}
+             IN  {Of(whim.key, whim.deletes \/ whim.kind = "Delete", whim.length) :
+                    whim \in {each \in all : each.kind \in {"Lock"} \cup Writes /\ each.place = place}}
         ELSE LET write == All[client][number].writes[place + 1]
              IN  {Of(write[1], write[2] = "Delete", Length(ValueOf(name, place)))}
 
@@ -205,7 +210,7 @@ WrittenAsAsked ==
 
 \* The answer to a commit says the version that the key has from then on, or had until it was deleted.
 CommittedSaysVersion ==
-  [][event'.step = "OnOccRequest" /\ event'.given.kind = "Commit" /\ event'.message.kind = "Committed" =>
+  [][AtBucket /\ event'.given.kind = "Commit" /\ event'.message.kind = "Committed" =>
        \A key \in Keys : State(key)' # State(key) => ~ State(key)'.there \/ State(key)'.version = event'.message.version]_vars
 
 \* An intent stays as long as its place pins a way.

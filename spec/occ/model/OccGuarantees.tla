@@ -25,7 +25,8 @@ Has(bucket, key) == \E i \in 1..Ways : bucket.marks[i] # "Empty" /\ bucket.keys[
 
 \* A request that has begun goes through all sections: nobody ends it before its session is idle.
 BegunIsEnded ==
-  [][event'.step \in {"Enter", "Note", "OnOccRequest", "OnOccCompletion", "Settled", "Leave"}
+  [][event'.step \in {"Enter", "Note", "OnOccRequest", "OnGathered", "OnFetched", "OnOccCompletion", "Settled", "Leave", "NotePlace",
+                       "NoteOutcome", "Conclude"}
        => event'.verdict \in {"Continue", "Skip"}]_vars
 
 \* A lock goes on to its bucket where its place is free, its transaction undecided and its value short. A commit goes on where its
@@ -87,7 +88,7 @@ DecidedStaysDecided == [][IsDecided => event'.message = event'.given /\ cells' =
 
 \* The daemon hears the epoch of the bucket, and which key of it is to make room in which way. It hears what version a lock expects.
 SeenAsItIs ==
-  [][Does({"OnOccRequest"}) /\ event'.message.kind = event'.given.kind /\ event'.given.kind \in Requests \cup Reads =>
+  [][Does({"OnOccRequest"}) /\ event'.message.kind = event'.given.kind /\ event'.given.kind \in Alone =>
        LET msg == event'.message
            bucket == BucketOf(msg.key)
        IN  /\ msg.epoch = bucket.epoch
@@ -98,7 +99,7 @@ SeenAsItIs ==
 
 \* If all ways of a bucket are locked, a request that needs one is answered at once.
 ShutOutHearsAtOnce ==
-  [][Does({"OnOccRequest"}) /\ event'.given.kind \in {"Lock", "Insert", "Update"} /\ IsShutOut(event'.given.key) =>
+  [][Does({"OnOccRequest", "OnGathered"}) /\ event'.given.kind \in {"Lock", "Insert", "Update"} /\ IsShutOut(event'.given.key) =>
        event'.message.kind # event'.given.kind]_vars
 
 \* A lock changes no key. Only one that is granted pins a way, its own one.
@@ -119,7 +120,7 @@ TombstonesAreNew ==
 \* A commit does what was noted with the key of the way that its place pins. An abort does nothing. Both free the way, and change
 \* no other key.
 SettledAsIntended ==
-  [][Does({"OnOccRequest", "Settled"}) /\ Settles(event'.given) =>
+  [][Does({"OnOccRequest", "OnGathered", "Settled"}) /\ Settles(event'.given) =>
        LET given == event'.given
            bucket == cells.bucket[given.slot]
            commits == given.kind = "Commit"
@@ -135,7 +136,7 @@ SettledAsIntended ==
 
 \* A commit over an entry has the next version. Over none it has one that the bucket has not given to any key that was deleted.
 CommittedIsNewer ==
-  [][Does({"OnOccRequest", "Settled"}) /\ event'.given.kind = "Commit" =>
+  [][Does({"OnOccRequest", "OnGathered", "Settled"}) /\ event'.given.kind = "Commit" =>
        LET given == event'.given
            bucket == cells.bucket[given.slot]
        IN  \A key \in Keys :
@@ -146,7 +147,7 @@ CommittedIsNewer ==
 
 \* A key that is missing once its place is settled leaves a tombstone just where its page may have it.
 TombstonesForAReason ==
-  [][Does({"OnOccRequest", "Settled"}) /\ Settles(event'.given) =>
+  [][Does({"OnOccRequest", "OnGathered", "Settled"}) /\ Settles(event'.given) =>
        LET given == event'.given
            bucket == cells'.bucket[given.slot]
        IN  \A key \in Keys :
@@ -173,6 +174,35 @@ BroughtIsClean ==
   [][event'.step = "OnOccCompletion" /\ event'.given.kind \in {"Lock", "Get"} /\ event'.given.found /\ WaysWith(event'.given.key) = {} =>
        LET bucket == cells'.bucket[event'.given.slot]
        IN  \A i \in 1..Ways : bucket.marks[i] \in {"Dirty", "Gone"} => bucket.keys[i] # event'.given.key]_vars
+
+(***************************************************************************)
+(* Several operations in one message                                       *)
+(***************************************************************************)
+
+\* An operation comes to what a request for it alone would, if the bucket has an answer to that. Else it stays as it is.
+AnsweredAsAlone ==
+  [][Does({"OnGathered", "OnFetched"}) =>
+       LET given == event'.given
+           alone == OnOccRequest(cells.bucket[given.slot], given)
+       IN  IF given.kind \in (IF event'.step = "OnFetched" THEN {"Get"} ELSE Alone) /\ alone.msg.kind # given.kind
+             THEN event'.message = alone.msg /\ cells'.bucket[given.slot] = alone.cell
+             ELSE event'.message = given /\ cells' = cells]_vars
+
+\* What became of each operation is noted in its own place.
+OutcomesAreNoted ==
+  [][event'.step = "NoteOutcome" =>
+       LET given == event'.given
+           noted == cells'.noted[given.note]
+       IN  /\ given.note \div Operations = given.client
+           /\ noted.tag = TagOf(given) /\ noted.version = given.version
+           /\ (noted.outcome = "Alone") = (given.kind \in Requests \cup Reads \cup ReadAnswers)]_vars
+
+\* A request that is sent again hears of each operation what was noted, so that the same would be noted again.
+HeardAsNoted ==
+  [][event'.step = "Recollect" /\ ~ event'.message.overtaken /\ event'.given.kind \in Writes \cup Transacting =>
+       LET noted == cells.noted[event'.given.note]
+           again == NoteOutcome(noted, event'.message).cell
+       IN  again.tag = noted.tag /\ again.outcome = noted.outcome /\ (noted.outcome \in {"Done", "Refused"} => again = noted)]_vars
 
 (***************************************************************************)
 (* The daemon, and what TC lifts for it                                    *)
