@@ -8,6 +8,7 @@ contention.
 
 from __future__ import annotations
 
+from harness.bench.hand_written import HandWritten
 from harness.bench.workload import Point, Scale, Workload, powers_of_8, uniform
 from spec.kv.bench import bench as kv
 from spec.lib.bench import session_bench
@@ -19,7 +20,7 @@ OVERRIDE = kv.OVERRIDE
 
 KEYS = kv.KEYS
 OWN = KEYS // 64  # keys of each client, of which there are at most 64 at a time
-HOT_OWN = 1  # its bucket stays in the caches
+HOT_OWN = 4  # their buckets stay in the caches; a message locks so many at once
 
 
 def _gets(keys: int) -> Workload:
@@ -46,6 +47,23 @@ LOADS = (_load(KEYS),)
 
 OUTCOMES = ("value", "missing", "granted", "settled", "inserted", "refused", "other")
 EXPECTED_OUTCOMES = ("value", "missing", "granted", "settled", "inserted", "refused")
+
+# Operations in one message, beside requests for one key. Half of them settle what the message before has locked.
+GATHERED = (2, 4, 8)
+
+# DINT's lock server for FaSST's protocol, which has as many locks as there are buckets: see docs/how-to/measure.md.
+HAND_WRITTEN = (
+    HandWritten(
+        name="DINT",
+        home="DINT_HOME",
+        path="lock_fasst/ebpf/ls_kern.o",
+        program="ls_xdp_main",
+        requests="bench_dint.h",
+        port=20230,
+        payload_size=9,
+        without=("gets", "gets hot"),
+    ),
+)
 
 # Share of the reflector's rate, on one core.
 TARGETS = {
