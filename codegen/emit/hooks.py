@@ -568,15 +568,12 @@ class Hooks:
 
     def _saved(self, facts: StepFacts) -> tuple[Saved, ...]:
         """Returns the message fields that a lost attempt restores: those written in leaves that also write the cell."""
-        message = self._protocol.message
-        return tuple(
-            Saved(
-                f"const {c_type(self._names, message.field(each))}",
-                self._names.local(each, OF_A_SECTION),
-                f"message->{field(each)}",
-            )
-            for each in facts.written_with_cell
-        )
+        message, taken, saved = self._protocol.message, {*OF_A_SECTION}, []
+        for each in facts.written_with_cell:
+            local = self._names.local(each, taken)
+            taken.add(local)
+            saved.append(Saved(f"const {c_type(self._names, message.field(each))}", local, f"message->{field(each)}"))
+        return tuple(saved)
 
     def _members(
         self, record: Record, used: Collection[str], kept: set[str] | None = None, suffix: str = ""
