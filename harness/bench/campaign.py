@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -229,19 +229,21 @@ def two_cores_rows(flights: Flights) -> list[Row]:
 
 def latency(contest: Contest) -> list[Row]:
     """Measure with one slot, so that a request waits only for its own round trip."""
-    name, workload = next(iter(contest.plugin.WORKLOADS.items()))
-    found: dict[str, list[Flight]] = {}
-    for number in range(contest.settings.runs):
-        progress(f"one in flight, run {number + 1} of {contest.settings.runs}")
-        for server in contest.servers:
-            with contest.prepared(server):
-                flight = contest.fly(server, name, workload, 1, latency_seconds(contest.settings))
-            found.setdefault(server.name, []).append(flight)
+    name = next(iter(contest.plugin.WORKLOADS))
+    found = one_in_flight(contest, name, contest.servers)
     return [Row(name, server, _latency_figures(server, found, contest)) for server in found]
 
 
-def latency_seconds(settings: Settings) -> float:
-    return min(settings.seconds, LATENCY_SECONDS_MAX)
+def one_in_flight(contest: Contest, name: str, servers: Sequence[Server]) -> dict[str, list[Flight]]:
+    """Fly a workload with one slot to each server in turn. Returns the flights to each."""
+    found: dict[str, list[Flight]] = {server.name: [] for server in servers}
+    seconds = min(contest.settings.seconds, LATENCY_SECONDS_MAX)
+    for number in range(contest.settings.runs):
+        progress(f"one in flight, run {number + 1} of {contest.settings.runs}")
+        for server in servers:
+            with contest.prepared(server):
+                found[server.name].append(contest.fly(server, name, contest.plugin.WORKLOADS[name], 1, seconds))
+    return found
 
 
 def round_trip_figures(flights: list[Flight]) -> dict[str, Spread]:

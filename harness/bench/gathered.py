@@ -16,8 +16,8 @@ from harness.bench.build import Build, gathering_client
 from harness.bench.campaign import (
     aside,
     counted,
-    latency_seconds,
     loads,
+    one_in_flight,
     opened_link,
     opened_pollers,
     progress,
@@ -130,14 +130,7 @@ def latency(contest: Contest, ways: list[Way]) -> list[Row]:
     """Measure with one slot, so that a message waits only for its own round trip."""
     workload = next(iter(contest.plugin.WORKLOADS))
     ways = [way for way in ways if way.serves(workload)]
-    found: dict[str, list[Flight]] = {way.server.name: [] for way in ways}
-    for number in range(contest.settings.runs):
-        progress(f"one message in flight, run {number + 1} of {contest.settings.runs}")
-        for way in ways:
-            with contest.prepared(way.server):
-                asked = contest.plugin.WORKLOADS[workload]
-                flight = contest.fly(way.server, workload, asked, 1, latency_seconds(contest.settings))
-            found[way.server.name].append(flight)
+    found = one_in_flight(contest, workload, [way.server for way in ways])
     rows = []
     for way in ways:
         own = found[way.server.name]
