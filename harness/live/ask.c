@@ -75,13 +75,8 @@ __u64 load_identity(void)
 
 __u64 load_random(struct load_thread *thread, __u64 limit)
 {
-	__u64 mixed = random_state += 0x9e3779b97f4a7c15ull; /* splitmix64 */
-
 	(void)thread;
-	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
-	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
-	mixed ^= mixed >> 31;
-	return (__u64)((unsigned __int128)mixed * limit >> 64);
+	return load_draw(&random_state, limit);
 }
 
 /* Encodes a message, and the client's operations if it has any. Returns its size. */

@@ -131,19 +131,9 @@ struct load_counts *load_counts(struct load_thread *thread)
 	return &thread->counts;
 }
 
-static __u64 draw(__u64 *state, __u64 limit)
-{
-	__u64 mixed = *state += 0x9e3779b97f4a7c15ull; /* splitmix64 */
-
-	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
-	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
-	mixed ^= mixed >> 31;
-	return (__u64)((unsigned __int128)mixed * limit >> 64);
-}
-
 __u64 load_random(struct load_thread *thread, __u64 limit)
 {
-	return draw(&thread->moving->random_state, limit);
+	return load_draw(&thread->moving->random_state, limit);
 }
 
 __u64 load_identity(void)
@@ -153,9 +143,9 @@ __u64 load_identity(void)
 
 static enum fault choose_fault(struct load_client *client)
 {
-	if (!fault_percent || draw(&client->fault_state, 100) >= fault_percent)
+	if (!fault_percent || load_draw(&client->fault_state, 100) >= fault_percent)
 		return FAULT_NONE;
-	return FAULT_LOSE + draw(&client->fault_state, 3);
+	return FAULT_LOSE + load_draw(&client->fault_state, 3);
 }
 
 /* A datagram that cannot be sent counts as lost: the client will ask again. */
@@ -179,7 +169,7 @@ static void send_request(struct load_thread *thread, struct load_client *client,
 		struct late_packet *late = &thread->late[thread->late_count++];
 
 		late->socket = client->socket;
-		late->due_ns = now_ns + draw(&client->fault_state, LATE_NS_MAX);
+		late->due_ns = now_ns + load_draw(&client->fault_state, LATE_NS_MAX);
 		memcpy(late->payload, payload, workload_size(payload));
 		return;
 	}

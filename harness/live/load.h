@@ -82,6 +82,17 @@ void load_record(struct load_thread *thread, struct load_record record);
 
 struct load_counts *load_counts(struct load_thread *thread);
 
+/* A number below `limit`, and the next state of a seeded generator: splitmix64. */
+static inline __u64 load_draw(__u64 *state, __u64 limit)
+{
+	__u64 mixed = *state += 0x9e3779b97f4a7c15ull;
+
+	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
+	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
+	mixed ^= mixed >> 31;
+	return (__u64)((unsigned __int128)mixed * limit >> 64);
+}
+
 /* A number below `limit`, from the seeded generator of the client that moves. */
 __u64 load_random(struct load_thread *thread, __u64 limit);
 
