@@ -261,7 +261,7 @@ def nest(
         return parts[()]
     if not parts:
         return of_zero(kind)
-    # Most parts are whole fields. They are told apart from deeper ones, because a domain has millions of them.
+    # Most parts are whole fields, and a domain has millions of them: they need no recursion.
     whole: dict[Step, Value] = {}
     inner: dict[Step, dict[tuple[Step, ...], Value]] = {}
     for way, value in parts.items():

@@ -22,11 +22,11 @@
 (* place of the last record of each session: for a request that comes      *)
 (* again, and for the daemon, which keeps nothing that it could lose.      *)
 (*                                                                         *)
-(* Gather appends several records to one log: all, or none if there is no  *)
-(* room for all.  They get numbers one after the other, of which the       *)
-(* answer says the last.  They are in memory then; Sync asks for the disk: *)
-(* the daemon answers it when `synced` has passed a number.  Of a number   *)
-(* of another epoch it says that this is Unknown.                          *)
+(* Gather appends several records to one log: all, or none if some would   *)
+(* not fit.  They get numbers one after the other, and the answer names    *)
+(* the last.  They are in memory then.  Sync asks whether a number is on   *)
+(* the disk: the daemon answers when `synced` has passed it.  If the       *)
+(* number is of another epoch, the answer is Unknown.                      *)
 (*                                                                         *)
 (* Cells: answer [tag, log, number], drained and synced [epoch, number],   *)
 (* head [appended], record [transaction, key, version, deletes, length,     *)
@@ -82,7 +82,7 @@ Room(drained, msg) ==
 
 Refused(cell, msg) == Continue(cell, [msg EXCEPT !.kind = "Full", !.epoch = 0, !.log = 0])
 
-\* Of several records, the number is the last one's.
+\* The number of a request for several records is that of the last one.
 Reserve(head, msg) ==
   LET last == head.appended + RecordsOf(msg)
   IN
@@ -111,7 +111,7 @@ Write(record, msg) ==
 Stamp(stamp, msg) ==
   IF msg.kind = "Append" /\ Reserved(msg) THEN Continue([stamp EXCEPT !.number = msg.number], msg) ELSE Continue(stamp, msg)
 
-\* The number of one record of several: the last one has the request's.
+\* The number of one record of several: the last one has that of the request.
 NumberOf(msg, env) == (msg.number + NumberModulus - (msg.count - 1) + env.position) % NumberModulus
 
 Place(answer, msg, env) ==
@@ -151,7 +151,7 @@ Locate(answer, msg, env) ==
     [] msg.kind = "Sync" -> Continue(answer, msg)
     [] OTHER -> NotForwarded :: Drop(answer, msg)
 
-\* Of another epoch, the log cannot say what became of a number.
+\* The log cannot say what became of a number of another epoch.
 Await(synced, msg) ==
   CASE msg.kind = "Sync" /\ msg.epoch # synced.epoch -> OtherEpoch :: Reply(synced, [msg EXCEPT !.kind = "Unknown"])
     [] msg.number > synced.number -> NotYet :: Drop(synced, msg)

@@ -24,7 +24,7 @@ struct gathering {
 	size_t first, end, capacity;
 };
 
-/* Adds an operation to those that wait. Returns false if there is no memory for it. */
+/* Adds an operation to those that wait. Returns false if memory for it cannot be had. */
 static inline bool gathering_ask(struct gathering *gathering, const SESSION_MESSAGE *operation)
 {
 	if (gathering->end == gathering->capacity) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from spec.lib.live.session_client import Caller, Session
@@ -70,7 +70,7 @@ class LogSession(Session):
         Returns its number and the datagram. The answer comes when it is. Unknown says that the place is of another
         epoch: the machine has lost its memory.
         """
-        return self.read("SYNC", now_ns, epoch=place.epoch, log=place.log, number=place.number)
+        return self.read("SYNC", now_ns, **asdict(place))
 
     def _fields(self, record: Content) -> dict[str, Any]:
         content = record.value or b""
@@ -136,8 +136,7 @@ class LogCaller(Caller):
 
         Returns False if nobody knows what became of it: the machine has lost its memory since.
         """
-        fields = {"epoch": place.epoch, "log": place.log, "number": place.number}
-        return bool(self.read("SYNC", **fields).kind.name == "SYNCED")
+        return bool(self.read("SYNC", **asdict(place)).kind.name == "SYNCED")
 
     def renew(self) -> None:
         """Extend the lease without an append."""

@@ -74,8 +74,8 @@ FirstSequence(client, opens) == opens * (MaxAsks[client] + 1)
 
 SecretOf(client, opens) == 1 + client + opens * Cardinality(Clients)
 
-\* sequence: of the last request.  waiting: the outstanding one.  place: the last answer with a place in memory, until it
-\* is known what the disk has of it.  syncing: the outstanding Sync.
+\* sequence: of the last request.  waiting: the outstanding one.  place: the last answer with a place in memory, until the
+\* answer to a Sync.  syncing: the outstanding Sync.
 InitialClient(client) ==
   [opens |-> 0, sequence |-> 0, waiting |-> NoRequest, place |-> NoRequest, syncing |-> NoRequest]
 

@@ -28,7 +28,7 @@ NoRequestTwice ==
 NumbersHaveNoGaps ==
   \A a \in given : a.number > 1 => \E b \in given : b.epoch = a.epoch /\ b.log = a.log /\ b.number = a.number - 1
 
-\* What was said of requests, and of records that clients have asked about.
+\* Answers to requests, and answers that a place is on the disk.
 ToldOfRequests == {t \in told : t.kind \in Answers}
 ToldSynced == {t \in told : t.kind = "Synced"}
 

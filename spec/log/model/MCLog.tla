@@ -195,7 +195,7 @@ AcrossTheEnd == \E t \in told : t.kind = "Gathered" /\ t.number % Slots = 0 /\ t
 \* Several records were said to be on the disk, and the machine went down.
 SyncedAndDown == crashes.machine > 0 /\ \E t \in told : t.kind = "Synced"
 
-\* A client is told that nobody knows what became of its records.
+\* An answer to a client says that nobody knows what became of its records.
 UnknownIsTold == \E t \in told : t.kind = "Unknown"
 
 =================================================================================

@@ -144,7 +144,7 @@ PlaceAsOne(answer, msg, env) ==
     THEN Continue(answer, [msg EXCEPT !.numbered = msg.number, !.slot = SlotOf(msg.log, msg.number)])
     ELSE Continue(answer, msg)
 
-\* What the daemon has written is on the disk.
+\* The daemon answers without a look at what is synced.
 AwaitNothing(synced, msg) ==
   IF msg.kind = "Sync" THEN Reply(synced, [msg EXCEPT !.kind = "Synced"]) ELSE Right!Await(synced, msg)
 
